@@ -87,7 +87,12 @@ pub(crate) struct Count(AtomicU64);
 impl Count {
     /// Adds one.
     pub(crate) fn add(&self) {
-        self.0.fetch_add(1, Relaxed);
+        self.add_many(1);
+    }
+
+    /// Adds several.
+    pub(crate) fn add_many(&self, more: u64) {
+        self.0.fetch_add(more, Relaxed);
     }
 
     fn get(&self) -> u64 {

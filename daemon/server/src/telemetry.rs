@@ -62,7 +62,6 @@ pub(crate) fn set_level(level: Level) {
     }
 }
 
-
 struct Rotating {
     path: PathBuf,
     file: File,

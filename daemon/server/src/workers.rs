@@ -52,7 +52,9 @@ struct State {
 }
 
 /// The right to run one job.
-pub(crate) struct Turn(OwnedSemaphorePermit);
+pub(crate) struct Turn {
+    _permit: OwnedSemaphorePermit,
+}
 
 impl Pool {
     /// A pool that starts no thread before it is used.
@@ -68,11 +70,15 @@ impl Pool {
 
     /// Waits for a free thread, first come first served.
     pub(crate) async fn turn(&self) -> Turn {
-        Turn(Arc::clone(&self.0.permits).acquire_owned().await.expect("the semaphore is never closed"))
+        Turn { _permit: Arc::clone(&self.0.permits).acquire_owned().await.expect("the semaphore is never closed") }
     }
 
     /// Runs a job. Dropping the future leaves the job running; the turn is given back when it ends.
-    pub(crate) async fn run<T: Send + 'static>(&self, turn: Turn, job: impl FnOnce() -> T + Send + 'static) -> Result<T, WorkError> {
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        turn: Turn,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, WorkError> {
         let (answer, receive) = oneshot::channel();
         let job: Job = Box::new(move || {
             let result = catch_unwind(AssertUnwindSafe(job));

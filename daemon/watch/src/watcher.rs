@@ -111,10 +111,7 @@ impl Watcher {
         for folder in known.difference(&wanted) {
             shared.release(root, folder);
         }
-        shared.roots.insert(
-            root.to_path_buf(),
-            Root { folders: known.intersection(&wanted).cloned().collect(), degraded: None },
-        );
+        shared.roots.insert(root.to_path_buf(), Root { folders: known.intersection(&wanted).cloned().collect(), degraded: None });
         self.0.add(&mut shared, root, wanted.difference(&known).cloned().collect())
     }
 
@@ -253,7 +250,12 @@ impl Shared {
 
     /// A folder below which nothing can be watched any more.
     fn folder_gone(&mut self, folder: &Path) {
-        let below: Vec<PathBuf> = self.owners.range(folder.to_path_buf()..).map(|(path, _)| path.clone()).take_while(|path| path.starts_with(folder)).collect();
+        let below: Vec<PathBuf> = self
+            .owners
+            .range(folder.to_path_buf()..)
+            .map(|(path, _)| path.clone())
+            .take_while(|path| path.starts_with(folder))
+            .collect();
         for gone in below {
             if let Some(source) = &mut self.source {
                 source.unwatch(&gone);

@@ -117,7 +117,10 @@ mod tests {
         check("[limits]\nrequest_mib = \"8\"\n", "c.toml, line 2: invalid type: string \"8\", expected i64");
         check("[daemon]\nidle_exit_s = 59\n", "c.toml, line 2: must be 0 (never) or at least 60, not 59");
         check("[limits]\nmemory_mib = 1\n", "c.toml, line 2: must be at least 256, not 1");
-        check("[limits]\nrequest_mib = 64\nconnection_mib = 8\n", "c.toml, line 3: limits.connection_mib must be at least limits.request_mib (64)");
+        check(
+            "[limits]\nrequest_mib = 64\nconnection_mib = 8\n",
+            "c.toml, line 3: limits.connection_mib must be at least limits.request_mib (64)",
+        );
         check("[roots.x]\n", "c.toml, line 1: roots.\"x\" must be an absolute path");
         check("[watch]\nmode = \"fast\"\n", "c.toml, line 2: unknown variant `fast`, expected one of `auto`, `poll`, `off`");
         check("[index]\nignore = [\"a[\"]\n", "c.toml, line 2: is no glob: unclosed character class; missing ']'");
@@ -149,7 +152,8 @@ mod tests {
     #[test]
     fn what_changes_live_and_what_does_not() {
         let old = Config::default();
-        let new = parse(Path::new("c.toml"), "[log]\nfiles = 2\n[limits]\nin_flight = 8\ndeadline_s.graph.search = 9\n").expect("right");
+        let new = parse(Path::new("c.toml"), "[log]\nfiles = 2\n[limits]\nin_flight = 8\ndeadline_s.graph.search = 9\n")
+            .expect("right");
         let (applied, restart) = changes(&old, &new);
         assert_eq!(applied, ["limits.deadline_s.graph.search", "limits.in_flight"]);
         assert_eq!(restart, ["log.files"]);

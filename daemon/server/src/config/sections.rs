@@ -179,8 +179,20 @@ section! {
 }
 /// Variables that tools are found by.
 const DEFAULT_PASS: [&str; 14] = [
-    "PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "GOPATH", "GOROOT",
-    "GOFLAGS", "NODE_PATH", "JAVA_HOME",
+    "PATH",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "TMPDIR",
+    "VIRTUAL_ENV",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOPATH",
+    "GOROOT",
+    "GOFLAGS",
+    "NODE_PATH",
+    "JAVA_HOME",
 ];
 section! {
     /// `[index]`.

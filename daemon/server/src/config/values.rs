@@ -12,7 +12,7 @@ use serde::{
 pub struct Whole<const MIN: u64, const MAX: u64>(pub u64);
 
 /// No upper end but the one of TOML's integers.
-pub const NO_END: u64 = i64::MAX as u64;
+pub(super) const NO_END: u64 = i64::MAX as u64;
 
 impl<const MIN: u64, const MAX: u64> Serialize for Whole<MIN, MAX> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -156,9 +156,7 @@ impl<'de> Deserialize<'de> for Level {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
         match word.as_str() {
-            "error" | "warn" | "info" | "debug" | "trace" => {
-                Ok(Self(tracing::Level::from_str(&word).map_err(D::Error::custom)?))
-            }
+            "error" | "warn" | "info" | "debug" | "trace" => Ok(Self(tracing::Level::from_str(&word).map_err(D::Error::custom)?)),
             _ => Err(D::Error::custom("must be error, warn, info, debug or trace")),
         }
     }

@@ -128,8 +128,7 @@ mod tests {
     use super::*;
 
     fn resolved(variables: &[(&str, &str)], run_user: bool) -> Result<Paths, PathsError> {
-        let variable =
-            |name: &'static str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value));
+        let variable = |name: &'static str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| PathBuf::from(value));
         Paths::resolve(&variable, 7, &|_| run_user)
     }
 
@@ -148,10 +147,7 @@ mod tests {
         assert_eq!(socket_of(&[home], true), "/run/user/7/ccd/ccd-1.sock");
         assert_eq!(socket_of(&[home], false), "/h/.local/state/ccd/run/ccd-1.sock");
         assert_eq!(socket_of(&[home, ("XDG_STATE_HOME", "/s")], false), "/s/ccd/run/ccd-1.sock");
-        assert_eq!(
-            socket_of(&[home, ("CCD_RUNTIME_DIR", "r")], true),
-            "CCD_RUNTIME_DIR is \"r\"; it must be an absolute path"
-        );
+        assert_eq!(socket_of(&[home, ("CCD_RUNTIME_DIR", "r")], true), "CCD_RUNTIME_DIR is \"r\"; it must be an absolute path");
         assert_eq!(socket_of(&[], true), "neither CCD_STATE_DIR nor HOME is set; set one of them to an absolute path");
     }
 

@@ -69,13 +69,11 @@ fn peer_pid(stream: &UnixStream) -> Result<Option<u32>, &'static str> {
 }
 
 async fn turn_away(mut stream: UnixStream, limit: u32) -> io::Result<()> {
-    let error = RpcError::new(
-        ErrorKind::Busy,
-        format!("All {limit} connections are taken. Close one, or try again in a second."),
-    )
-    .with("what", "connections")
-    .with("limit", limit)
-    .with("retry_after_ms", 1000);
+    let error =
+        RpcError::new(ErrorKind::Busy, format!("All {limit} connections are taken. Close one, or try again in a second."))
+            .with("what", "connections")
+            .with("limit", limit)
+            .with("retry_after_ms", 1000);
     let line = format!("{}\n", refuse(Id::Null, &error).as_ref());
     stream.write_all(line.as_bytes()).await?;
     stream.shutdown().await?;

@@ -119,7 +119,9 @@ impl Dispatcher {
         let reply = |response| if silent { Reply::Silent } else { Reply::Now(response) };
         if request.method == CANCEL {
             return match (silent, cancelled_id(request)) {
-                (false, _) => reply(refuse(id, &answer::invalid_request("`rpc.cancel` is a notification: send it without an id"))),
+                (false, _) => {
+                    reply(refuse(id, &answer::invalid_request("`rpc.cancel` is a notification: send it without an id")))
+                }
                 (true, Some(wanted)) => {
                     peer.cancel(&wanted);
                     Reply::Silent
@@ -162,9 +164,7 @@ impl Dispatcher {
                 }))
             }
             // The table holds no others: events are subscribed to by an instant method.
-            MethodCallback::Subscription(_) | MethodCallback::Unsubscription(_) => {
-                reply(refuse(id, &unknown(&request.method)))
-            }
+            MethodCallback::Subscription(_) | MethodCallback::Unsubscription(_) => reply(refuse(id, &unknown(&request.method))),
         }
     }
 }

@@ -184,7 +184,10 @@ impl Lines {
 
     fn more_to_read(&self) -> bool {
         let mut one = [0_u8; 1];
-        matches!(rustix::net::recv(&self.stream, &mut one, rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT), Ok((1.., _)))
+        matches!(
+            rustix::net::recv(&self.stream, &mut one, rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT),
+            Ok((1.., _))
+        )
     }
 
     fn read(&mut self) -> io::Result<()> {

@@ -14,3 +14,5 @@ pub(crate) mod params;
 pub(crate) mod peer;
 pub(crate) mod subscriptions;
 pub(crate) mod table;
+
+pub(crate) use envelope::MAX_BATCH;

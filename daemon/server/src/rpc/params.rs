@@ -70,9 +70,8 @@ fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> RpcError {
 /// ticks included, so it is cut off at the last place where the fixed words can stand.
 fn unknown_field(said: &str) -> Option<(&str, Vec<String>)> {
     let rest = said.strip_prefix("unknown field `")?;
-    let (name, known) = rest
-        .rsplit_once("`, expected ")
-        .or_else(|| rest.strip_suffix("`, there are no fields").map(|name| (name, "")))?;
+    let (name, known) =
+        rest.rsplit_once("`, expected ").or_else(|| rest.strip_suffix("`, there are no fields").map(|name| (name, "")))?;
     let known = known.split('`').skip(1).step_by(2).map(str::to_owned).collect();
     Some((name, known))
 }
@@ -160,7 +159,7 @@ mod tests {
         check::<SearchParams>(
             r#"{"query":"x","kinds":["function","klass"]}"#,
             "kinds[1]",
-            "The field `kinds[1]` is wrong: expected one of `module`, `function`, `method`, `constructor`, `field`, `constant`, `variable`, `struct`, `class`, `enum`, `enum_member`, `interface`, `trait`, `impl`, `type_alias`, `macro`, `property…."
+            "The field `kinds[1]` is wrong: expected one of `module`, `function`, `method`, `constructor`, `field`, `constant`, `variable`, `struct`, `class`, `enum`, `enum_member`, `interface`, `trait`, `impl`, `type_alias`, `macro`, `property….",
         );
         check::<CallersParams>(
             r#"{"symbol":7}"#,

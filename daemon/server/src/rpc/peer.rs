@@ -1,7 +1,7 @@
 //! A connected client as the rest of the daemon sees it: who it is, its calls, its subscriptions.
 
 use std::{
-    collections::BTreeMap,
+    path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -29,8 +29,8 @@ pub(crate) enum Transport {
 pub(crate) struct Greeting {
     /// Name and build.
     pub(crate) name: Option<String>,
-    /// Variables for its tools, those on the list only.
-    pub(crate) env: BTreeMap<String, String>,
+    /// The caller's working folder.
+    pub(crate) cwd: Option<PathBuf>,
 }
 
 /// A connected client.

@@ -108,17 +108,15 @@ impl Subscriptions {
         for subscription in self.list().iter_mut().filter(|subscription| subscription.filter.takes(event)) {
             subscription.seq += 1;
             let seq = subscription.seq;
-            if let Some(Waiting::Lagged { seq: last, missed }) = subscription.waiting.back_mut()
-                && subscription.waiting.len() >= BUFFER
-            {
-                (*last, *missed) = (seq, *missed + 1);
-                dropped += 1;
-            } else if subscription.waiting.len() >= BUFFER {
-                subscription.waiting.push_back(Waiting::Lagged { seq, missed: 1 });
-                dropped += 1;
-            } else {
+            if subscription.waiting.len() < BUFFER {
                 subscription.waiting.push_back(Waiting::Event { seq, event: event.clone() });
                 taken += 1;
+                continue;
+            }
+            dropped += 1;
+            match subscription.waiting.back_mut() {
+                Some(Waiting::Lagged { seq: last, missed }) => (*last, *missed) = (seq, *missed + 1),
+                _ => subscription.waiting.push_back(Waiting::Lagged { seq, missed: 1 }),
             }
         }
         (taken, dropped)
@@ -195,7 +193,9 @@ mod tests {
         let mut out = Vec::new();
         while subscriptions.next_line(&mut out) {}
         let text = String::from_utf8(out).expect("UTF-8");
-        text.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["params"]["result"].to_string()).collect()
+        text.lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")["params"]["result"].to_string())
+            .collect()
     }
 
     #[test]

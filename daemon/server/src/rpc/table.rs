@@ -105,7 +105,11 @@ fn deadline<M: Method>(call: &Call, asked_ms: Option<u64>) -> Result<Duration, R
 }
 
 /// Runs a handler until it ends, is cancelled, or its time is over. Dropping it sets the tokens of its blocking work.
-async fn bounded<M: Method, Fut>(call: &Call, params: M::Params, handler: impl FnOnce(M::Params) -> Fut) -> Result<M::Result, RpcError>
+async fn bounded<M: Method, Fut>(
+    call: &Call,
+    params: M::Params,
+    handler: impl FnOnce(M::Params) -> Fut,
+) -> Result<M::Result, RpcError>
 where
     Fut: Future<Output = Result<M::Result, RpcError>>,
 {

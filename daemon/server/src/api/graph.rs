@@ -1,0 +1,543 @@
+//! `graph.*`: the parameters into questions, the answers onto the wire.
+
+use std::path::PathBuf;
+
+use ccd_corpus::{Cancel, Skipped};
+use ccd_graph::{
+    Answer, CallQuery, Freshness, Graph, ImpactQuery, ImportQuery, ImportSubject, IndexError, IndexRequest, Page, QueryError,
+    SearchQuery, SymbolQuery,
+};
+use ccd_protocol::{
+    ErrorKind, Method, PositionOrName, RpcError,
+    graph::{
+        self as wire, CalleesParams, CallersParams, DigestParams, DigestResult, EdgesResult, ImpactLevel, ImpactParams,
+        ImpactResult, ImportersParams, ImportsParams, IndexParams, IndexResult, OutlineParams, OutlineResult, PathParams,
+        PathResult, SearchParams, SearchResult, SymbolParams, SymbolResult,
+    },
+};
+use std::sync::Arc;
+
+use crate::{
+    api::{
+        convert,
+        cursor::{Cursor, Question},
+        read::max_bytes,
+        symbol::{first_path, rel_of, symbol_query},
+        workspace::token,
+    },
+    daemon::Daemon,
+    rpc::{
+        call::{Call, Phase},
+        params::wrong,
+    },
+    workspaces::{Target, Where, Workspace, place::absolute, place::shown},
+};
+
+/// A limit as asked, at most its cap.
+fn within(field: &str, asked: Option<u32>, default: u32, cap: u32) -> Result<u32, RpcError> {
+    match asked {
+        Some(0) => Err(wrong(field, "at least 1")),
+        asked => Ok(asked.unwrap_or(default).min(cap)),
+    }
+}
+
+/// Bytes of a query or name; longer ones find nothing and cost a lot.
+const NAME: usize = 1024;
+
+fn name(field: &str, text: &str) -> Result<(), RpcError> {
+    if text.trim().is_empty() {
+        return Err(wrong(field, "a name, not an empty text"));
+    }
+    if text.len() > NAME {
+        return Err(wrong(field, format!("at most {NAME} bytes")));
+    }
+    Ok(())
+}
+
+/// A question about one workspace, ready to be asked.
+struct Asking {
+    call: Call,
+    target: Target,
+    graph: Arc<Graph>,
+}
+
+impl Asking {
+    /// Finds or opens the workspace, and lets a run that is about to end do so.
+    async fn begin(call: &Call, at: Where) -> Result<Self, RpcError> {
+        let target = call.target(at).await?;
+        target.workspace.prepare(call).await?;
+        Self::on(call, target)
+    }
+
+    /// The same without waiting for a run: an outline needs only its file.
+    async fn at_once(call: &Call, at: Where) -> Result<Self, RpcError> {
+        let target = call.target(at).await?;
+        target.workspace.ensure_indexed(None, None);
+        Self::on(call, target)
+    }
+
+    fn on(call: &Call, target: Target) -> Result<Self, RpcError> {
+        let graph = target.workspace.graph().ok_or_else(|| RpcError::new(ErrorKind::Retiring, "The daemon is ending."))?;
+        Ok(Self { call: call.clone(), target, graph })
+    }
+
+    fn root(&self) -> String {
+        self.target.workspace.path.to_string()
+    }
+
+    /// The cursor machinery of this question.
+    fn question<M: Method>(&self, params: &impl serde::Serialize) -> Question {
+        let workspace = &self.target.workspace;
+        Question::new(&self.call.daemon.instance, &workspace.path, workspace.incarnation(), M::NAME, params)
+    }
+
+    /// Asks the graph on a worker.
+    async fn ask<T, F>(&self, question: F) -> Result<Answer<T>, RpcError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Subject, &Graph, &Cancel) -> Result<Result<Answer<T>, QueryError>, RpcError> + Send + 'static,
+    {
+        let subject = Subject {
+            daemon: Arc::clone(&self.call.daemon),
+            workspace: Arc::clone(&self.target.workspace),
+            rel: self.target.rel.clone(),
+        };
+        let graph = Arc::clone(&self.graph);
+        self.call
+            .query(move |cancel| question(&subject, &graph, cancel)?.map_err(|error| explain(&subject, &graph, error)))
+            .await?
+    }
+}
+
+/// What a question on a worker knows.
+pub(super) struct Subject {
+    pub(super) daemon: Arc<Daemon>,
+    pub(super) workspace: Arc<Workspace>,
+    pub(super) rel: PathBuf,
+}
+
+pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult, RpcError> {
+    let token = token(params.progress)?;
+    if params.paths.as_ref().is_some_and(Vec::is_empty) {
+        return Err(wrong("paths", "at least one path; leave it out for the whole workspace"));
+    }
+    let paths = params.paths.unwrap_or_default();
+    for path in &paths {
+        absolute("paths", path)?;
+    }
+    let first = paths.first().cloned().filter(|_| params.workspace.is_none()).map(|path| ("paths", path));
+    let target = call.target(Where { workspace: params.workspace, path: first }).await?;
+    let workspace = Arc::clone(&target.workspace);
+    let subject = Subject { daemon: Arc::clone(&call.daemon), workspace: Arc::clone(&workspace), rel: PathBuf::new() };
+    let rels = if paths.is_empty() {
+        None
+    } else {
+        Some(
+            call.query(move |_| paths.iter().map(|path| rel_of(&subject, "paths", path)).collect::<Result<Vec<_>, _>>())
+                .await??,
+        )
+    };
+    let graph = workspace.graph().ok_or_else(|| RpcError::new(ErrorKind::Retiring, "The daemon is ending."))?;
+    let request = IndexRequest { paths: rels, full: params.full.unwrap_or(false) };
+    if request.paths.is_none() {
+        // Watches are set up by the workspace's own first run, which this one waits for.
+        workspace.ensure_indexed(token.clone(), None);
+        graph.expect_run();
+    }
+    if !params.wait.unwrap_or(true) {
+        let (daemon, running) = (Arc::clone(&call.daemon), Arc::clone(&workspace));
+        tokio::spawn(async move {
+            tokio::select! {
+                () = running.closed() => {}
+                result = running.run(&daemon, request, token, || ()) => {
+                    if let Err(error) = result {
+                        tracing::warn!(root = %running.path, %error, "an index run failed");
+                    }
+                }
+            }
+        });
+        let status = graph.status();
+        return Ok(IndexResult {
+            state: convert::state(&graph.state()),
+            files_parsed: 0,
+            unchanged: 0,
+            removed: 0,
+            symbols: status.symbols,
+            edges: status.edges,
+            elapsed_ms: 0,
+        });
+    }
+    call.control.enter(Phase::Indexing);
+    let control = Arc::clone(&call.control);
+    let report = workspace.run(&call.daemon, request, token, move || control.enter(Phase::Running)).await;
+    let report = report.map_err(|error| run_failed(&call, &workspace, error))?;
+    Ok(IndexResult {
+        state: convert::state(&graph.state()),
+        files_parsed: report.files_parsed,
+        unchanged: report.unchanged,
+        removed: report.removed,
+        symbols: report.symbols,
+        edges: report.edges,
+        elapsed_ms: u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn run_failed(call: &Call, workspace: &Workspace, error: crate::workspaces::RunError) -> RpcError {
+    use crate::workspaces::RunError;
+    match error {
+        RunError::Work(error) => call.daemon.work_failed(error),
+        RunError::Index(IndexError::Cancelled) => cancelled(),
+        RunError::Index(IndexError::Path(path)) => {
+            RpcError::new(ErrorKind::NotFound, format!("{path} cannot be indexed: it is no file or folder of the workspace."))
+                .with("path", path)
+        }
+        RunError::Index(IndexError::Root(reason)) => {
+            RpcError::new(ErrorKind::Io, format!("The root {} cannot be read: {reason}.", workspace.path))
+                .with("path", workspace.path.to_string())
+                .with("os_error", reason)
+        }
+        RunError::Closed => RpcError::new(ErrorKind::WorkspaceUnknown, format!("{} was closed meanwhile.", workspace.path))
+            .with("root", workspace.path.to_string())
+            .with("open", Vec::<String>::new()),
+    }
+}
+
+pub(super) async fn search(call: Call, mut params: SearchParams) -> Result<SearchResult, RpcError> {
+    name("query", &params.query)?;
+    let limit = within("limit", params.limit.take(), 20, 200)?;
+    let given = params.cursor.take();
+    params.deadline_ms = None;
+    if let Some(language) = &params.language
+        && ccd_grammars::LanguageId::by_name(language).is_none()
+    {
+        return Err(language_unsupported(language, format!("There is no grammar for `{language}`.")));
+    }
+    let path_glob = match &params.path_glob {
+        None => None,
+        Some(glob) => Some(
+            globset::Glob::new(glob).map_err(|error| wrong("path_glob", format!("a glob: {}", error.kind())))?.compile_matcher(),
+        ),
+    };
+    let asking = Asking::begin(&call, Where { workspace: params.workspace.take(), path: None }).await?;
+    let question = asking.question::<wire::Search>(&params);
+    let cursor = question.read(given.as_deref())?;
+    let query = SearchQuery {
+        query: params.query,
+        kinds: params.kinds.unwrap_or_default().into_iter().map(convert::plain_symbol_kind).collect(),
+        language: params.language,
+        path_glob,
+        offset: cursor.offset,
+        limit: limit as usize,
+    };
+    let Answer { value: page, state } = asking.ask(move |_, graph, cancel| Ok(graph.search(&query, cancel))).await?;
+    cursor.check(&state)?;
+    let next_cursor = question.next(cursor, page.items.len(), page.total, &state);
+    let root = asking.root();
+    Ok(SearchResult {
+        state: convert::state(&state),
+        total: page.total,
+        hidden: (page.hidden > 0).then_some(page.hidden),
+        symbols: page.items.into_iter().map(|symbol| convert::symbol(&root, symbol)).collect(),
+        next_cursor,
+    })
+}
+
+pub(super) async fn outline(call: Call, params: OutlineParams) -> Result<OutlineResult, RpcError> {
+    let depth = within("depth", params.depth, 2, 16)?;
+    let at = Where { workspace: params.workspace, path: Some(("path", params.path)) };
+    let asking = Asking::at_once(&call, at).await?;
+    let Answer { value: outline, state } =
+        asking.ask(move |subject, graph, cancel| Ok(graph.outline(&subject.rel, depth, cancel))).await?;
+    let root = asking.root();
+    Ok(OutlineResult {
+        state: convert::state(&state),
+        rel: shown(&asking.target.rel),
+        version: outline.version.to_string(),
+        total: outline.total,
+        symbols: outline.symbols.into_iter().map(|symbol| convert::symbol(&root, symbol)).collect(),
+        parse_error: outline.parse_error,
+    })
+}
+
+/// Where a question about symbols belongs: the named workspace, else that of the first place.
+fn of_symbols(workspace: Option<String>, symbols: &[&PositionOrName]) -> Where {
+    let path = if workspace.is_some() { None } else { first_path(symbols) };
+    Where { workspace, path }
+}
+
+pub(super) async fn symbol(call: Call, params: SymbolParams) -> Result<SymbolResult, RpcError> {
+    let limit = max_bytes(params.max_bytes)?;
+    let source = params.with_source.unwrap_or(false).then_some(limit);
+    let asking = Asking::begin(&call, of_symbols(params.workspace, &[&params.symbol])).await?;
+    let Answer { value: detail, state } = asking
+        .ask(move |subject, graph, cancel| {
+            let query = symbol_query(subject, "symbol", &params.symbol)?;
+            Ok(graph.symbol(&query, source, cancel))
+        })
+        .await?;
+    let root = asking.root();
+    Ok(SymbolResult {
+        state: convert::state(&state),
+        signature: detail.symbol.signature.clone(),
+        symbol: convert::symbol(&root, detail.symbol),
+        doc: detail.doc,
+        source: detail.source,
+        truncated: detail.truncated,
+        callers_count: detail.callers,
+        callees_count: detail.callees,
+    })
+}
+
+fn edges_result(
+    root: &str,
+    question: &Question,
+    cursor: Cursor,
+    answer: Answer<Page<ccd_graph::EdgeView>>,
+) -> Result<EdgesResult, RpcError> {
+    let Answer { value: page, state } = answer;
+    cursor.check(&state)?;
+    Ok(EdgesResult {
+        state: convert::state(&state),
+        next_cursor: question.next(cursor, page.items.len(), page.total, &state),
+        total: page.total,
+        hidden: (page.hidden > 0).then_some(page.hidden),
+        edges: convert::edges(root, page.items),
+    })
+}
+
+/// `graph.callers` and `graph.callees` take the same parameters.
+macro_rules! calls {
+    ($handler:ident, $params:ty, $method:ty) => {
+        pub(super) async fn $handler(call: Call, mut params: $params) -> Result<EdgesResult, RpcError> {
+            let depth = within("depth", params.depth, 1, 6)?;
+            let limit = within("limit", params.limit.take(), 50, 500)?;
+            let given = params.cursor.take();
+            params.deadline_ms = None;
+            let asking = Asking::begin(&call, of_symbols(params.workspace.take(), &[&params.symbol])).await?;
+            let question = asking.question::<$method>(&params);
+            let cursor = question.read(given.as_deref())?;
+            let min_confidence = params.min_confidence.map(convert::plain_confidence);
+            let answer = asking
+                .ask(move |subject, graph, cancel| {
+                    let symbol = symbol_query(subject, "symbol", &params.symbol)?;
+                    let query = CallQuery { symbol, depth, min_confidence, offset: cursor.offset, limit: limit as usize };
+                    Ok(graph.$handler(&query, cancel))
+                })
+                .await?;
+            edges_result(&asking.root(), &question, cursor, answer)
+        }
+    };
+}
+calls!(callers, CallersParams, wire::Callers);
+calls!(callees, CalleesParams, wire::Callees);
+
+/// `graph.imports` and `graph.importers` take the same parameters.
+macro_rules! modules {
+    ($handler:ident, $params:ty, $method:ty) => {
+        pub(super) async fn $handler(call: Call, mut params: $params) -> Result<EdgesResult, RpcError> {
+            let depth = within("depth", params.depth, 1, 6)?;
+            let limit = within("limit", params.limit.take(), 50, 500)?;
+            let given = params.cursor.take();
+            params.deadline_ms = None;
+            let path = match (&params.path, &params.module) {
+                (Some(path), None) => Some(("path", path.clone())),
+                (None, Some(module)) => name("module", module).map(|()| None)?,
+                (None, None) => return Err(wrong("path", "a path or a `module`")),
+                (Some(_), Some(_)) => return Err(wrong("module", "a path or a module, not both")),
+            };
+            let asking = Asking::begin(&call, Where { workspace: params.workspace.take(), path }).await?;
+            let question = asking.question::<$method>(&params);
+            let cursor = question.read(given.as_deref())?;
+            let answer = asking
+                .ask(move |subject, graph, cancel| {
+                    let of = match params.module {
+                        Some(module) => ImportSubject::Module(module),
+                        None => ImportSubject::File(subject.rel.clone()),
+                    };
+                    let query = ImportQuery { of, depth, offset: cursor.offset, limit: limit as usize };
+                    Ok(graph.$handler(&query, cancel))
+                })
+                .await?;
+            edges_result(&asking.root(), &question, cursor, answer)
+        }
+    };
+}
+modules!(imports, ImportsParams, wire::Imports);
+modules!(importers, ImportersParams, wire::Importers);
+
+/// Symbols and files that one question about a change may name.
+const CHANGED: usize = 1000;
+
+pub(super) async fn impact(call: Call, params: ImpactParams) -> Result<ImpactResult, RpcError> {
+    let depth = within("depth", params.depth, 3, 8)?;
+    let limit = within("limit", params.limit, 100, 1000)?;
+    let symbols = params.symbols.unwrap_or_default();
+    let paths = params.paths.unwrap_or_default();
+    if symbols.is_empty() && paths.is_empty() {
+        return Err(wrong("symbols", "at least one symbol or path"));
+    }
+    if symbols.len() + paths.len() > CHANGED {
+        return Err(wrong("symbols", format!("at most {CHANGED} symbols and paths together")));
+    }
+    for path in &paths {
+        absolute("paths", path)?;
+    }
+    let path = match &params.workspace {
+        Some(_) => None,
+        None => match paths.first() {
+            Some(path) => Some(("paths", path.clone())),
+            None => first_path(&symbols.iter().collect::<Vec<_>>()),
+        },
+    };
+    let asking = Asking::begin(&call, Where { workspace: params.workspace, path }).await?;
+    let Answer { value: impact, state } = asking
+        .ask(move |subject, graph, cancel| {
+            let query = ImpactQuery {
+                symbols: symbols.iter().map(|symbol| symbol_query(subject, "symbols", symbol)).collect::<Result<_, _>>()?,
+                files: paths.iter().map(|path| rel_of(subject, "paths", path)).collect::<Result<_, _>>()?,
+                depth,
+                limit: limit as usize,
+            };
+            Ok(graph.impact(&query, cancel))
+        })
+        .await?;
+    let root = asking.root();
+    let level = |(distance, symbols, via): (u32, Vec<ccd_graph::SymbolRef>, Vec<ccd_graph::EdgeView>)| ImpactLevel {
+        distance,
+        symbols: symbols.into_iter().map(convert::symbol_ref).collect(),
+        via: convert::edges(&root, via),
+    };
+    Ok(ImpactResult {
+        state: convert::state(&state),
+        by_distance: impact.levels.into_iter().map(level).collect(),
+        files: impact.files,
+        tests: impact.tests.into_iter().map(convert::symbol_ref).collect(),
+        total: impact.total,
+        truncated: impact.truncated,
+    })
+}
+
+pub(super) async fn paths(call: Call, params: PathParams) -> Result<PathResult, RpcError> {
+    let max_depth = within("max_depth", params.max_depth, 8, 16)?;
+    let asking = Asking::begin(&call, of_symbols(params.workspace, &[&params.from, &params.to])).await?;
+    let Answer { value: ways, state } = asking
+        .ask(move |subject, graph, cancel| {
+            let from: SymbolQuery = symbol_query(subject, "from", &params.from)?;
+            let to = symbol_query(subject, "to", &params.to)?;
+            Ok(graph.path(&from, &to, max_depth, cancel))
+        })
+        .await?;
+    let root = asking.root();
+    Ok(PathResult {
+        state: convert::state(&state),
+        total: ways.paths.len() as u64,
+        paths: ways.paths.into_iter().map(|way| convert::edges(&root, way)).collect(),
+        truncated: ways.truncated,
+    })
+}
+
+pub(super) async fn digest(call: Call, params: DigestParams) -> Result<DigestResult, RpcError> {
+    let asking = Asking::begin(&call, Where { workspace: params.workspace, path: None }).await?;
+    let Answer { value: digest, state } = asking.ask(|_, graph, cancel| Ok(graph.digest(cancel))).await?;
+    Ok(DigestResult { state: convert::state(&state), digest: digest.digest, symbols: digest.symbols, edges: digest.edges })
+}
+
+fn cancelled() -> RpcError {
+    RpcError::new(ErrorKind::Cancelled, "The call was cancelled while running.").with("phase", "running")
+}
+
+fn not_ready(done: u64, total: u64) -> RpcError {
+    RpcError::new(
+        ErrorKind::IndexNotReady,
+        format!("The index is being made ({done} of {total} files). Try again, or wait for it with graph.index."),
+    )
+    .with("done", done)
+    .with("total", total)
+}
+
+fn language_unsupported(language: &str, message: String) -> RpcError {
+    let mut supported: Vec<&str> = ccd_grammars::LanguageId::all().map(ccd_grammars::LanguageId::name).collect();
+    supported.sort_unstable();
+    RpcError::new(ErrorKind::LanguageUnsupported, format!("{message} Those that there are: {}.", supported.join(", ")))
+        .with("language", language)
+        .with("supported", supported)
+}
+
+fn explain(subject: &Subject, graph: &Graph, error: QueryError) -> RpcError {
+    let root = &*subject.workspace.path;
+    match error {
+        QueryError::SymbolUnknown { name, closest } => {
+            // "There is none" is only known when all files were seen.
+            if let Freshness::Indexing { done, total } = graph.state().freshness {
+                return not_ready(done, total);
+            }
+            let hint = match closest.first() {
+                Some(near) => format!("Did you mean `{near}`?"),
+                None => "graph.search finds symbols by a part of their name.".to_owned(),
+            };
+            RpcError::new(ErrorKind::SymbolUnknown, format!("There is no symbol `{}`. {hint}", clip(&name)))
+                .with("closest", closest)
+        }
+        QueryError::SymbolAmbiguous { name, count, candidates } => {
+            let candidates: Vec<wire::Symbol> = candidates.into_iter().map(|symbol| convert::symbol(root, symbol)).collect();
+            RpcError::new(
+                ErrorKind::SymbolAmbiguous,
+                format!(
+                    "{count} symbols are called `{}`. Ask again with the `id` or the qualified name of one of them.",
+                    clip(&name)
+                ),
+            )
+            .with("candidates", serde_json::to_value(candidates).unwrap_or_default())
+            .with("count", count)
+        }
+        QueryError::Skipped(skipped) => skip_error(subject, &skipped),
+        QueryError::LanguageUnsupported { rel } => {
+            let language =
+                std::path::Path::new(&rel).extension().map_or(String::new(), |text| text.to_string_lossy().into_owned());
+            language_unsupported(&language, format!("No grammar claims {rel}."))
+        }
+        QueryError::ModuleUnknown(module) => RpcError::new(
+            ErrorKind::NotFound,
+            format!("No file of the workspace is the module `{}` and none imports it.", clip(&module)),
+        )
+        .with("path", module),
+        QueryError::NotReady { done, total } => not_ready(done, total),
+        QueryError::Cancelled => cancelled(),
+    }
+}
+
+fn clip(text: &str) -> String {
+    ccd_text::clip(text.as_bytes(), 200)
+}
+
+fn skip_error(subject: &Subject, skipped: &Skipped) -> RpcError {
+    let path = subject.workspace.root().path().join(&subject.rel);
+    let name = path.display();
+    let say = |kind, message: String| RpcError::new(kind, message).with("path", shown(&path));
+    match skipped {
+        Skipped::Binary => say(ErrorKind::NotText, format!("{name} is not text.")),
+        Skipped::Generated => say(ErrorKind::NotText, format!("{name} is minified; it is not indexed.")),
+        Skipped::TooLarge { size, limit } => {
+            say(ErrorKind::TooLarge, format!("{name} has {size} bytes, the limit is {limit} (index.max_file_kib)."))
+                .with("size", *size)
+                .with("limit", *limit)
+        }
+        Skipped::TooDeep { depth } => {
+            say(ErrorKind::TooDeep, format!("{name} nests deeper than {depth} levels (index.max_depth).")).with("depth", *depth)
+        }
+        Skipped::ParseDeadline { deadline_ms } => {
+            say(ErrorKind::DeadlineExceeded, format!("{name} did not parse within {deadline_ms} ms (index.parse_deadline_ms)."))
+                .with("phase", "parsing")
+                .with("deadline_ms", *deadline_ms)
+        }
+        Skipped::PathNotUtf8 => say(ErrorKind::PathNotUtf8, format!("The name of {name} is not UTF-8.")),
+        Skipped::NotRegular { what } => {
+            say(ErrorKind::NotRegular, format!("{name} is a {what}, not a regular file.")).with("what", *what)
+        }
+        Skipped::Unreadable { reason } => say(ErrorKind::Permission, format!("{name} cannot be read: {reason}.")),
+        Skipped::OutsideRoot { resolved } => subject.daemon.workspaces.outside(&subject.workspace, &path, resolved),
+        Skipped::IsDirectory => say(ErrorKind::IsDirectory, format!("{name} is a folder. Name a file.")),
+        Skipped::NotFound => say(ErrorKind::NotFound, format!("There is no file {name}.")),
+        Skipped::Ignored => say(ErrorKind::NotFound, format!("{name} is left out by an ignore rule; it is not in the index.")),
+    }
+}
