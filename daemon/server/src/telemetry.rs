@@ -50,6 +50,13 @@ pub(crate) fn start(level: Level, file: &LogFile<'_>) -> io::Result<()> {
     };
     if started.is_ok() {
         let _ = LEVEL.set(handle);
+        // A caught panic is answered with a reference; where it happened is only known here. What it says may hold text
+        // of a source, so that stands at `debug`.
+        std::panic::set_hook(Box::new(|panic| {
+            let place = panic.location().map(ToString::to_string).unwrap_or_default();
+            tracing::error!(place, "a panic");
+            tracing::debug!(%panic, "a panic");
+        }));
     }
     Ok(())
 }

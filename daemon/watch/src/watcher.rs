@@ -76,6 +76,8 @@ struct Inner {
     tell: Box<Tell>,
     start: StartSource,
     shared: Mutex<Shared>,
+    /// Beside the lock of the watches, which is held while thousands of them are made: asking must not wait for that.
+    states: Mutex<BTreeMap<PathBuf, State>>,
     lost: Arc<AtomicBool>,
 }
 
@@ -87,6 +89,7 @@ struct Shared {
     owners: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
 }
 
+#[derive(Default)]
 struct Root {
     folders: BTreeSet<PathBuf>,
     degraded: Option<String>,
@@ -100,7 +103,13 @@ impl Watcher {
 
     /// The same over another source.
     pub fn with_source(start: StartSource, tell: impl Fn(Event) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Inner { tell: Box::new(tell), start, shared: Mutex::default(), lost: Arc::default() }))
+        Self(Arc::new(Inner {
+            tell: Box::new(tell),
+            start,
+            shared: Mutex::default(),
+            states: Mutex::default(),
+            lost: Arc::default(),
+        }))
     }
 
     /// Watches exactly these folders of a root (relative; `""` is the root itself). Blocks for some microseconds a folder.
@@ -112,7 +121,8 @@ impl Watcher {
             shared.release(root, folder);
         }
         shared.roots.insert(root.to_path_buf(), Root { folders: known.intersection(&wanted).cloned().collect(), degraded: None });
-        self.0.add(&mut shared, root, wanted.difference(&known).cloned().collect())
+        let state = self.0.add(&mut shared, root, wanted.difference(&known).cloned().collect());
+        self.0.note(root, state)
     }
 
     /// Watches further folders of a root that is watched.
@@ -125,24 +135,22 @@ impl Watcher {
                 folders.iter().map(|rel| absolute(root, rel)).filter(|folder| !known.folders.contains(folder)).collect()
             }
         };
-        self.0.add(&mut shared, root, new)
+        let state = self.0.add(&mut shared, root, new);
+        self.0.note(root, state)
     }
 
     /// Ends the watches of a root.
     pub fn unwatch(&self, root: &Path) {
         self.0.lock().forget(root);
+        self.0.states().remove(root);
     }
 
-    /// How a root is watched.
+    /// How a root is watched, from memory. While watches are being made it is as it was before.
     pub fn state(&self, root: &Path) -> State {
-        match self.0.lock().roots.get(root) {
-            None => State::Off,
-            Some(Root { degraded: Some(why), .. }) => State::Degraded { why: why.clone() },
-            Some(_) => State::On,
-        }
+        self.0.states().get(root).cloned().unwrap_or(State::Off)
     }
 
-    /// Folders watched for a root.
+    /// Folders watched for a root; waits while watches are being made.
     pub fn folders(&self, root: &Path) -> usize {
         self.0.lock().roots.get(root).map_or(0, |root| root.folders.len())
     }
@@ -156,6 +164,15 @@ fn absolute(root: &Path, rel: &Path) -> PathBuf {
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn states(&self) -> MutexGuard<'_, BTreeMap<PathBuf, State>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, root: &Path, state: State) -> State {
+        self.states().insert(root.to_path_buf(), state.clone());
+        state
     }
 
     fn add(self: &Arc<Self>, shared: &mut Shared, root: &Path, folders: Vec<PathBuf>) -> State {
@@ -341,6 +358,7 @@ impl Inner {
     fn finish(&self, root: PathBuf, batch: crate::batch::Batch) -> Event {
         if batch.gone {
             self.lock().forget(&root);
+            self.states().remove(&root);
             return Event::RootGone { root };
         }
         if batch.rescan || batch.paths.len() > MOST {

@@ -7,6 +7,7 @@ use std::{
 };
 
 use listenfd::ListenFd;
+use rustix::{fs::Mode, process::umask};
 
 /// A socket that is listened on.
 #[derive(Debug)]
@@ -49,8 +50,11 @@ impl Listener {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(fail(error)),
         }
-        // The umask was set at the start, so it is 0600 from its first moment.
-        let socket = UnixListener::bind(path).map_err(fail)?;
+        // 0600 from its first moment; no other thread runs yet that could make a file under this umask.
+        let before = umask(Mode::RWXG | Mode::RWXO | Mode::XUSR);
+        let bound = UnixListener::bind(path);
+        umask(before);
+        let socket = bound.map_err(fail)?;
         socket.set_nonblocking(true).map_err(fail)?;
         Ok(Self { socket, path: path.to_path_buf(), identity: identity(path), activated: false })
     }

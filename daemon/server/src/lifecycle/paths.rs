@@ -115,12 +115,19 @@ fn socket(runtime: &Path, fallback: &Path) -> Result<(PathBuf, PathBuf), PathsEr
     if path.as_os_str().len() <= SOCKET_PATH {
         return Ok((runtime.to_path_buf(), path));
     }
-    let hash = blake3::hash(runtime.as_os_str().as_encoded_bytes()).to_hex();
-    let short = fallback.join(format!("{}-{SOCKET_NAME}", &hash[..16]));
+    let short = fallback.join(format!("{:016x}-{SOCKET_NAME}", short_name(runtime)));
     if short.as_os_str().len() <= SOCKET_PATH {
         return Ok((fallback.to_path_buf(), short));
     }
     Err(PathsError::TooLong { path: path.display().to_string() })
+}
+
+/// FNV-1a, 64 bits, of the bytes of the path: so simple that every client can find the same name.
+fn short_name(path: &Path) -> u64 {
+    path.as_os_str()
+        .as_encoded_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -149,6 +156,12 @@ mod tests {
         assert_eq!(socket_of(&[home, ("XDG_STATE_HOME", "/s")], false), "/s/ccd/run/ccd-1.sock");
         assert_eq!(socket_of(&[home, ("CCD_RUNTIME_DIR", "r")], true), "CCD_RUNTIME_DIR is \"r\"; it must be an absolute path");
         assert_eq!(socket_of(&[], true), "neither CCD_STATE_DIR nor HOME is set; set one of them to an absolute path");
+    }
+
+    #[test]
+    fn the_short_name_is_the_published_one() {
+        assert_eq!(short_name(Path::new("")), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(short_name(Path::new("foobar")), 0x8594_4171_f739_67e8);
     }
 
     #[test]

@@ -133,7 +133,8 @@ impl Daemon {
     pub(crate) fn internal(&self, text: &str) -> RpcError {
         self.metrics.counters.panics.add();
         let reference = self.next_reference();
-        tracing::error!(r#ref = %reference, "{text}");
+        tracing::error!(r#ref = %reference, "a handler failed; the panic before this line says where");
+        tracing::debug!(r#ref = %reference, text, "what it said");
         RpcError::new(
             ErrorKind::Internal,
             format!("The daemon failed at this call; other calls go on. The log has the details under {reference}."),

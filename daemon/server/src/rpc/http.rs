@@ -15,7 +15,7 @@ use std::{
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::{
     Method, Request, Response, StatusCode,
-    body::{Bytes, Incoming},
+    body::{Body, Bytes, Incoming},
     header::{ALLOW, CONTENT_TYPE, HeaderValue},
     service::service_fn,
 };
@@ -79,12 +79,13 @@ async fn respond(daemon: &Arc<Daemon>, peer: &Arc<Peer>, request: Request<Incomi
         return response;
     }
     let limit = daemon.settings().request_bytes();
+    // What is announced to be too large need not come.
+    if request.body().size_hint().lower() > limit as u64 {
+        return too_long(daemon, limit);
+    }
     let body = match tokio::time::timeout(ARRIVES, Limited::new(request.into_body(), limit).collect()).await {
         Ok(Ok(body)) => body.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            daemon.metrics.counters.too_long.add();
-            return json(StatusCode::PAYLOAD_TOO_LARGE, &refuse(Id::Null, &request_too_large(limit)));
-        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return too_long(daemon, limit),
         Ok(Err(error)) => {
             return text(StatusCode::BAD_REQUEST, "text/plain", format!("The body cannot be read: {error}\n"));
         }
@@ -98,6 +99,11 @@ async fn respond(daemon: &Arc<Daemon>, peer: &Arc<Peer>, request: Request<Incomi
             None => empty(),
         },
     }
+}
+
+fn too_long(daemon: &Daemon, limit: usize) -> Response<Full<Bytes>> {
+    daemon.metrics.counters.too_long.add();
+    json(StatusCode::PAYLOAD_TOO_LARGE, &refuse(Id::Null, &request_too_large(limit)))
 }
 
 fn json(status: StatusCode, response: &MethodResponse) -> Response<Full<Bytes>> {

@@ -55,6 +55,7 @@ fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> RpcError {
     let path = error.path().to_string();
     let field = if path.is_empty() || path == "." { "params".to_owned() } else { path };
     let expected = match said.rsplit_once(", expected ") {
+        Some((_, "u32" | "u64")) => "a whole number from 0".to_owned(),
         Some((_, expected)) => clip(expected),
         None if said.contains("PositionOrName") => {
             "an id or a name (a string), or a place {path, line, and column or text}".to_owned()
@@ -153,13 +154,17 @@ mod tests {
     fn every_error_names_its_field() {
         check::<SearchParams>(r#"{"query":"x","limt":3}"#, "limt", "There is no field `limt`; did you mean `limit`?");
         check::<SearchParams>(r#"{"limit":3}"#, "query", "The field `query` is missing.");
-        check::<SearchParams>(r#"{"query":"x","limit":-3}"#, "limit", "The field `limit` is wrong: expected u32.");
+        check::<SearchParams>(
+            r#"{"query":"x","limit":-3}"#,
+            "limit",
+            "The field `limit` is wrong: expected a whole number from 0.",
+        );
         check::<SearchParams>(r#"{"query":7}"#, "query", "The field `query` is wrong: expected a string.");
         check::<SearchParams>(r#"{"query":"x","query":"y"}"#, "query", "The field `query` is given twice.");
         check::<SearchParams>(
             r#"{"query":"x","kinds":["function","klass"]}"#,
             "kinds[1]",
-            "The field `kinds[1]` is wrong: expected one of `module`, `function`, `method`, `constructor`, `field`, `constant`, `variable`, `struct`, `class`, `enum`, `enum_member`, `interface`, `trait`, `impl`, `type_alias`, `macro`, `property….",
+            "The field `kinds[1]` is wrong: expected one of `module`, `function`, `method`, `constructor`, `field`, `constant`, `variable`, `struct`, `class`, `enum`, `enum_member`, `interface`, `trait`, `impl`, `type_alias`, `macro`, `property`, `test`.",
         );
         check::<CallersParams>(
             r#"{"symbol":7}"#,
