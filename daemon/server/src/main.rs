@@ -31,9 +31,8 @@ fn main() -> ExitCode {
     let result = match (argument.as_ref().map(|argument| argument.to_string_lossy()).as_deref(), arguments.next()) {
         (None, _) => serve(false),
         (Some("--detach"), None) => serve(true),
-        (Some("--socket-path"), None) => Paths::from_env().map_err(StartError::from).and_then(|paths| {
+        (Some("--socket-path"), None) => Paths::from_env().map_err(StartError::from).map(|paths| {
             say(&format!("{}\n", paths.socket.display()));
-            Ok(())
         }),
         (Some("--version" | "-V"), None) => {
             say(&format!("ccd {}\n", env!("CARGO_PKG_VERSION")));
