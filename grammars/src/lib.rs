@@ -14,4 +14,4 @@ mod table;
 pub use parse::{ParseError, ParseLimits, depth_exceeds, parse};
 pub use query::{Captured, DefinitionRole, Role, capture};
 pub use table::{LANGUAGES, Language, LanguageId, language_of, language_of_path};
-pub use tree_sitter::{Node, Tree, TreeCursor};
+pub use tree_sitter::{Node, Point, Tree, TreeCursor};
