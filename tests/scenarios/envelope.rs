@@ -184,3 +184,20 @@ fn a_half_close_still_gets_its_answers() {
     assert!(client.answer(2)["result"]["pid"].is_u64());
     assert_eq!(client.line(), None);
 }
+
+#[test]
+fn an_answer_over_the_limit_is_an_error_of_its_call() {
+    let folders = Folders::new();
+    folders.configure("[limits]\nresponse_mib = 1\n");
+    folders.write("p/large.txt", ("x".repeat(99) + "\n").repeat(15_000));
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    client.call("workspace.open", json!({"root": folders.path("p"), "index": false}));
+    let error = client.refuse("workspace.read", json!({"path": folders.path("p/large.txt"), "max_bytes": 1_400_000}));
+    is_error(&error, "limit_exceeded", -32008);
+    assert_eq!(error["data"]["limit"], 1 << 20);
+    let half = json!({"jsonrpc": "2.0", "id": 1, "method": "workspace.read",
+        "params": {"path": folders.path("p/large.txt"), "max_bytes": 700_000}});
+    refused(&client.ask(&json!([half, half]).to_string()), Value::Null, "limit_exceeded", -32011);
+    client.call("workspace.read", json!({"path": folders.path("p/large.txt"), "end_line": 1}));
+}

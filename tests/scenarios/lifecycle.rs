@@ -201,3 +201,27 @@ fn methods_describe_themselves() {
     let built: Vec<&str> = ccd_protocol::METHODS.iter().map(|method| method.name).collect();
     assert_eq!(names, built);
 }
+
+#[test]
+fn a_start_beside_a_daemon_that_is_leaving_waits_for_it() {
+    let folders = Folders::new();
+    let mut daemon = folders.start();
+    daemon.connect().call("daemon.retire", json!({"reason": "test"}));
+    let next = eventually("the socket is gone", || folders.socket().symlink_metadata().is_err().then(|| folders.start()));
+    assert!(daemon.ended().success());
+    assert_eq!(next.connect().call("daemon.status", json!({}))["pid"], next.pid());
+}
+
+#[test]
+fn a_daemon_whose_lock_cannot_be_had_says_so_within_two_seconds() {
+    let folders = Folders::new();
+    std::fs::create_dir(folders.path("run")).unwrap();
+    std::fs::set_permissions(folders.path("run"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    let lock = std::fs::File::create(folders.path("run/ccd.lock")).unwrap();
+    lock.lock().unwrap();
+    let begin = Instant::now();
+    let (status, said) = folders.refused();
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert_eq!(status.code(), Some(3));
+    assert!(said.contains("its pid is not known") && said.lines().count() == 1, "{said}");
+}

@@ -37,7 +37,7 @@ pub(crate) fn start(level: Level, file: &LogFile<'_>) -> io::Result<()> {
     let (filter, handle) = reload::Layer::new(LevelFilter::from_level(level));
     let registry = tracing_subscriber::registry().with(filter);
     // A failure means that a subscriber is there already: a test that starts pieces in one process.
-    let started = if std::env::var_os("JOURNAL_STREAM").is_some() {
+    let started = if goes_to_journal() {
         // The journal adds the time itself.
         let layer = fmt::layer().with_ansi(false).without_time().with_writer(io::stderr);
         registry.with(layer).try_init()
@@ -59,6 +59,14 @@ pub(crate) fn start(level: Level, file: &LogFile<'_>) -> io::Result<()> {
         }));
     }
     Ok(())
+}
+
+/// Whether standard error is the stream that the journal reads. The variable alone says nothing: everything that is
+/// started from a desktop inherits it.
+fn goes_to_journal() -> bool {
+    let named = std::env::var("JOURNAL_STREAM").ok();
+    let own = rustix::fs::fstat(io::stderr()).ok().map(|stat| format!("{}:{}", stat.st_dev, stat.st_ino));
+    named.is_some() && named == own
 }
 
 /// Changes the level of a running log.

@@ -138,20 +138,25 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
         )
     };
     let graph = workspace.graph().ok_or_else(|| RpcError::new(ErrorKind::Retiring, "The daemon is ending."))?;
-    let request = IndexRequest { paths: rels, full: params.full.unwrap_or(false) };
-    if request.paths.is_none() {
-        // Watches are set up by the workspace's own first run, which this one waits for.
-        workspace.ensure_indexed(token.clone(), None);
-        graph.expect_run();
-    }
+    let full = params.full.unwrap_or(false);
+    let (daemon, runner) = (Arc::clone(&call.daemon), Arc::clone(&workspace));
+    let control = Arc::clone(&call.control);
+    let run = async move {
+        let began = move || control.enter(Phase::Running);
+        match rels {
+            None => runner.run_everything(&daemon, full, token, began).await,
+            paths => runner.run(&daemon, IndexRequest { paths, full }, token, began).await,
+        }
+    };
     if !params.wait.unwrap_or(true) {
-        let (daemon, running) = (Arc::clone(&call.daemon), Arc::clone(&workspace));
+        graph.expect_run();
+        let workspace = Arc::clone(&workspace);
         tokio::spawn(async move {
             tokio::select! {
-                () = running.closed() => {}
-                result = running.run(&daemon, request, token, || ()) => {
+                () = workspace.closed() => {}
+                result = run => {
                     if let Err(error) = result {
-                        tracing::warn!(root = %running.path, %error, "an index run failed");
+                        tracing::warn!(root = %workspace.path, %error, "an index run failed");
                     }
                 }
             }
@@ -168,8 +173,7 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
         });
     }
     call.control.enter(Phase::Indexing);
-    let control = Arc::clone(&call.control);
-    let report = workspace.run(&call.daemon, request, token, move || control.enter(Phase::Running)).await;
+    let report = run.await;
     let report = report.map_err(|error| run_failed(&call, &workspace, error))?;
     Ok(IndexResult {
         state: convert::state(&graph.state()),

@@ -6,13 +6,19 @@
 use std::{
     fs::{File, OpenOptions, TryLockError},
     io::{self, Read, Seek, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::{
+        fs::{MetadataExt, OpenOptionsExt},
+        net::UnixStream,
+    },
     path::{Path, PathBuf},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 /// The holder writes its pid right after it has the lock; a reader that is faster waits this long for it.
 const PID_WRITTEN: Duration = Duration::from_millis(300);
+
+/// A holder that does not listen is on its way out, or on its way in: it is waited for this long.
+const LEAVING: Duration = Duration::from_millis(1200);
 
 /// Why the lock could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -56,12 +62,18 @@ impl Lock {
             .custom_flags(no_follow)
             .open(path)
             .map_err(fail)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LockError::Held { holder: holder(&mut file), socket: socket.to_path_buf() });
+        let until = Instant::now() + LEAVING;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < until && UnixStream::connect(socket).is_err() => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(LockError::Held { holder: holder(&mut file), socket: socket.to_path_buf() });
+                }
+                Err(TryLockError::Error(error)) => return Err(fail(error)),
             }
-            Err(TryLockError::Error(error)) => return Err(fail(error)),
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let text = format!("{}\n{now}\n", std::process::id());

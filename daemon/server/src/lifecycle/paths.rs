@@ -98,6 +98,20 @@ impl Paths {
         Ok(Self { runtime, socket_folder, socket, state, cache, config, home })
     }
 
+    /// All of them beneath one folder, for tests of pieces.
+    pub fn below(base: &Path) -> Self {
+        let runtime = base.join("run");
+        Self {
+            socket: runtime.join(SOCKET_NAME),
+            socket_folder: runtime.clone(),
+            runtime,
+            state: base.join("state"),
+            cache: base.join("cache"),
+            config: base.join("config"),
+            home: None,
+        }
+    }
+
     /// The lock file.
     pub fn lock(&self) -> PathBuf {
         self.runtime.join("ccd.lock")

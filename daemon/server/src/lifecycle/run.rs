@@ -77,7 +77,7 @@ pub struct Started {
     listener: UnixListener,
     signals: Signals,
     place: Place,
-    lock: Lock,
+    lock: Arc<Lock>,
     socket: std::path::PathBuf,
 }
 
@@ -95,7 +95,7 @@ pub fn start(paths: Paths) -> Result<Started, StartError> {
     if paths.socket_folder != paths.runtime {
         private_folder(&paths.socket_folder)?;
     }
-    let lock = Lock::take(&paths.lock(), &paths.socket)?;
+    let lock = Arc::new(Lock::take(&paths.lock(), &paths.socket)?);
     let config = config::load(&paths.config_file())?;
     private_folder(&paths.state)?;
     let log = LogFile {
@@ -148,7 +148,7 @@ impl Started {
             let accepting = tokio::spawn(accept(Arc::clone(&daemon), listener));
             daemon.workspaces.start();
             let tending = [
-                tokio::spawn(tend::guard(Arc::clone(&daemon), lock, place.clone())),
+                tokio::spawn(tend::guard(Arc::clone(&daemon), Arc::clone(&lock), place.clone())),
                 tokio::spawn(tend::idle_exit(Arc::clone(&daemon))),
                 tokio::spawn(tend::watchdog(Arc::clone(&daemon), socket)),
             ];
@@ -168,6 +168,8 @@ impl Started {
         runtime.shutdown_timeout(Duration::from_millis(500));
         daemon.workspaces.close_all();
         daemon.graphs.close();
+        // Only now may the next daemon open what this one had open.
+        drop(lock);
         tracing::info!("ended");
     }
 }

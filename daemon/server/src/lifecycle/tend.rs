@@ -24,8 +24,8 @@ const IDLE_LOOK: Duration = Duration::from_secs(30);
 /// The longest answer of a daemon that is well.
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Holds the lock. A lock file or socket that was replaced makes this daemon an orphan that nobody can reach: it ends.
-pub(crate) async fn guard(daemon: Arc<Daemon>, lock: Lock, place: Place) {
+/// A lock file or socket that was replaced makes this daemon an orphan that nobody can reach: it ends.
+pub(crate) async fn guard(daemon: Arc<Daemon>, lock: Arc<Lock>, place: Place) {
     loop {
         tokio::time::sleep(GUARD).await;
         // A few stats of folders of our own, in memory of the kernel.

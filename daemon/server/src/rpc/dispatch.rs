@@ -152,7 +152,11 @@ impl Dispatcher {
                 let mut extensions = Extensions::new();
                 extensions.insert(call);
                 let connection = ConnectionId(usize::try_from(peer.id).unwrap_or(usize::MAX));
-                let work = callback(id.clone(), params.into_owned(), connection, limit, extensions);
+                let begin = AssertUnwindSafe(|| callback(id.clone(), params.into_owned(), connection, limit, extensions));
+                let work = match catch_unwind(begin) {
+                    Ok(work) => work,
+                    Err(panic) => return reply(refuse(id, &daemon.internal(&panic_text(&*panic)))),
+                };
                 let daemon = Arc::clone(daemon);
                 Reply::Later(Box::pin(async move {
                     let _registered = registered;
@@ -191,4 +195,45 @@ fn unknown(method: &str) -> RpcError {
         None => "`daemon.methods` lists those that there are.".to_owned(),
     };
     RpcError::new(ErrorKind::MethodNotFound, format!("There is no method `{shown}`. {hint}")).with("closest", closest)
+}
+
+#[cfg(test)]
+mod tests {
+    use ccd_protocol::ErrorKind;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::{config::Config, lifecycle::Paths, rpc::peer::Transport};
+
+    /// A daemon that serves nothing, and a table of methods that fail.
+    fn failing(folder: &std::path::Path) -> (Arc<Daemon>, Arc<Peer>, Arc<Dispatcher>) {
+        let paths = Paths::below(folder);
+        let daemon = Daemon::new(paths, Config::default(), false);
+        let mut methods = Methods::new();
+        let sync = MethodCallback::Sync(Arc::new(|_, _, _, _| panic!("an instant one")));
+        let later = MethodCallback::Async(Arc::new(|_, _, _, _, _| Box::pin(async { panic!("a slow one") })));
+        let at_once = MethodCallback::Async(Arc::new(|_, _, _, _, _| panic!("before the first await")));
+        for (name, callback) in [("instant", sync), ("later", later), ("at_once", at_once)] {
+            methods.verify_and_insert(name, callback).expect("each once");
+        }
+        (daemon, Arc::new(Peer::new(1, None, Transport::Lines, 4, 1)), Arc::new(Dispatcher::new(methods)))
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_its_call_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (daemon, peer, dispatcher) = failing(folder.path());
+        for method in ["instant", "later", "at_once"] {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"{method}"}}"#);
+            let response = match dispatcher.handle(&daemon, &peer, line.as_bytes()) {
+                Reply::Now(response) => response,
+                Reply::Later(later) => later.await.expect("it is answered"),
+                _ => panic!("it is answered"),
+            };
+            let answer: Value = serde_json::from_str(response.as_ref()).expect("JSON");
+            assert_eq!((&answer["id"], &answer["error"]["data"]["kind"]), (&7.into(), &ErrorKind::Internal.name().into()));
+            assert!(answer["error"]["data"]["ref"].is_string(), "{answer}");
+        }
+        assert_eq!(daemon.counters()["calls_panicked"], 3);
+    }
 }

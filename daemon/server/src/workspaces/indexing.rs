@@ -146,6 +146,9 @@ impl Workspace {
         let (report, state) = report?;
         if full {
             *locked(&self.last_full) = Some(Instant::now());
+        } else if report.files_parsed == 0 && report.removed == 0 {
+            // Files that are no sources change all the time; nobody wants to hear of them.
+            return Ok(report);
         }
         let data = DoneData {
             root: &self.path,
@@ -157,14 +160,33 @@ impl Workspace {
         Ok(report)
     }
 
+    /// A run of everything that a caller waits for: it sets up the watches like a queued one. Dropping the future cancels
+    /// it; a first run is then queued, because the state of the graph already says that one is coming.
+    pub(crate) async fn run_everything(
+        self: &Arc<Self>,
+        daemon: &Arc<Daemon>,
+        full: bool,
+        token: Option<Arc<str>>,
+        began: impl FnOnce(),
+    ) -> Result<IndexReport, RunError> {
+        let graph = self.graph().ok_or(RunError::Closed)?;
+        self.indexed.store(true, Relaxed);
+        graph.expect_run();
+        let mut unfinished = Unfinished(Some(Arc::clone(self)));
+        watch(daemon, self, None).await;
+        let report = self.run(daemon, IndexRequest { paths: None, full }, token, began).await;
+        unfinished.0 = None;
+        watch(daemon, self, Some(graph.folders())).await;
+        report
+    }
+
     /// Before a question: a first run is begun, a run that is about to end is waited for, and without a watcher files are
     /// checked.
     pub(crate) async fn prepare(self: &Arc<Self>, call: &Call) -> Result<(), ccd_protocol::RpcError> {
         self.ensure_indexed(None, None);
-        let mut pending = self.pending.subscribe();
+        let (mut pending, mut runs) = (self.pending.subscribe(), self.runs.subscribe());
         if *pending.borrow() > 0 || self.is_indexing() {
             call.control.enter(Phase::Indexing);
-            let mut runs = self.runs.subscribe();
             let fresh = async {
                 // A closed channel is a closed workspace: nothing to wait for.
                 let _ = pending.wait_for(|batches| *batches == 0).await;
@@ -191,6 +213,20 @@ impl Workspace {
 
     fn is_indexing(&self) -> bool {
         self.state().is_some_and(|state| matches!(state.freshness, ccd_graph::Freshness::Indexing { .. }))
+    }
+}
+
+/// Queues a run in place of one that was cancelled.
+struct Unfinished(Option<Arc<Workspace>>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // Without a runtime the daemon is ending.
+        if let Some(workspace) = self.0.take()
+            && tokio::runtime::Handle::try_current().is_ok()
+        {
+            workspace.rescan();
+        }
     }
 }
 

@@ -109,7 +109,7 @@ impl Workspace {
 
     /// The graph; made anew if it was unloaded. Making one opens nothing.
     pub(crate) fn graph(&self) -> Option<Arc<Graph>> {
-        let daemon = self.daemon()?;
+        let daemon = self.daemon().filter(|_| !self.closed.is_cancelled())?;
         let mut core = locked(&self.core);
         if let Some(graph) = &core.graph {
             return Some(Arc::clone(graph));
