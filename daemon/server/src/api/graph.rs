@@ -1,36 +1,35 @@
 //! `graph.*`: the parameters into questions, the answers onto the wire.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
-use ccd_corpus::{Cancel, Skipped};
-use ccd_graph::{
-    Answer, CallQuery, Freshness, Graph, ImpactQuery, ImportQuery, ImportSubject, IndexError, IndexRequest, Page, QueryError,
-    SearchQuery, SymbolQuery,
-};
+use ccd_graph::{Answer, CallQuery, ImpactQuery, ImportQuery, ImportSubject, IndexRequest, Page, SearchQuery, SymbolQuery};
 use ccd_protocol::{
-    ErrorKind, Method, PositionOrName, RpcError,
+    ErrorKind, PositionOrName, RpcError,
     graph::{
         self as wire, CalleesParams, CallersParams, DigestParams, DigestResult, EdgesResult, ImpactLevel, ImpactParams,
         ImpactResult, ImportersParams, ImportsParams, IndexParams, IndexResult, OutlineParams, OutlineResult, PathParams,
         PathResult, SearchParams, SearchResult, SymbolParams, SymbolResult,
     },
 };
-use std::sync::Arc;
 
 use crate::{
     api::{
+        asking::{Asking, Subject},
         convert,
         cursor::{Cursor, Question},
         read::max_bytes,
+        refusal::{language_unsupported, run_failed},
         symbol::{first_path, rel_of, symbol_query},
         workspace::token,
     },
-    daemon::Daemon,
     rpc::{
         call::{Call, Phase},
         params::wrong,
     },
-    workspaces::{Target, Where, Workspace, place::absolute, place::shown},
+    workspaces::{
+        Where,
+        place::{absolute, shown},
+    },
 };
 
 /// A limit as asked, at most its cap.
@@ -52,68 +51,6 @@ fn name(field: &str, text: &str) -> Result<(), RpcError> {
         return Err(wrong(field, format!("at most {NAME} bytes")));
     }
     Ok(())
-}
-
-/// A question about one workspace, ready to be asked.
-struct Asking {
-    call: Call,
-    target: Target,
-    graph: Arc<Graph>,
-}
-
-impl Asking {
-    /// Finds or opens the workspace, and lets a run that is about to end do so.
-    async fn begin(call: &Call, at: Where) -> Result<Self, RpcError> {
-        let target = call.target(at).await?;
-        target.workspace.prepare(call).await?;
-        Self::on(call, target)
-    }
-
-    /// The same without waiting for a run: an outline needs only its file.
-    async fn at_once(call: &Call, at: Where) -> Result<Self, RpcError> {
-        let target = call.target(at).await?;
-        target.workspace.ensure_indexed(None, None);
-        Self::on(call, target)
-    }
-
-    fn on(call: &Call, target: Target) -> Result<Self, RpcError> {
-        let graph = target.workspace.graph().ok_or_else(|| RpcError::new(ErrorKind::Retiring, "The daemon is ending."))?;
-        Ok(Self { call: call.clone(), target, graph })
-    }
-
-    fn root(&self) -> String {
-        self.target.workspace.path.to_string()
-    }
-
-    /// The cursor machinery of this question.
-    fn question<M: Method>(&self, params: &impl serde::Serialize) -> Question {
-        let workspace = &self.target.workspace;
-        Question::new(&self.call.daemon.instance, &workspace.path, workspace.incarnation(), M::NAME, params)
-    }
-
-    /// Asks the graph on a worker.
-    async fn ask<T, F>(&self, question: F) -> Result<Answer<T>, RpcError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Subject, &Graph, &Cancel) -> Result<Result<Answer<T>, QueryError>, RpcError> + Send + 'static,
-    {
-        let subject = Subject {
-            daemon: Arc::clone(&self.call.daemon),
-            workspace: Arc::clone(&self.target.workspace),
-            rel: self.target.rel.clone(),
-        };
-        let graph = Arc::clone(&self.graph);
-        self.call
-            .query(move |cancel| question(&subject, &graph, cancel)?.map_err(|error| explain(&subject, &graph, error)))
-            .await?
-    }
-}
-
-/// What a question on a worker knows.
-pub(super) struct Subject {
-    pub(super) daemon: Arc<Daemon>,
-    pub(super) workspace: Arc<Workspace>,
-    pub(super) rel: PathBuf,
 }
 
 pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult, RpcError> {
@@ -184,26 +121,6 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
         edges: report.edges,
         elapsed_ms: u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX),
     })
-}
-
-fn run_failed(call: &Call, workspace: &Workspace, error: crate::workspaces::RunError) -> RpcError {
-    use crate::workspaces::RunError;
-    match error {
-        RunError::Work(error) => call.daemon.work_failed(error),
-        RunError::Index(IndexError::Cancelled) => cancelled(),
-        RunError::Index(IndexError::Path(path)) => {
-            RpcError::new(ErrorKind::NotFound, format!("{path} cannot be indexed: it is no file or folder of the workspace."))
-                .with("path", path)
-        }
-        RunError::Index(IndexError::Root(reason)) => {
-            RpcError::new(ErrorKind::Io, format!("The root {} cannot be read: {reason}.", workspace.path))
-                .with("path", workspace.path.to_string())
-                .with("os_error", reason)
-        }
-        RunError::Closed => RpcError::new(ErrorKind::WorkspaceUnknown, format!("{} was closed meanwhile.", workspace.path))
-            .with("root", workspace.path.to_string())
-            .with("open", Vec::<String>::new()),
-    }
 }
 
 pub(super) async fn search(call: Call, mut params: SearchParams) -> Result<SearchResult, RpcError> {
@@ -444,104 +361,4 @@ pub(super) async fn digest(call: Call, params: DigestParams) -> Result<DigestRes
     let asking = Asking::begin(&call, Where { workspace: params.workspace, path: None }).await?;
     let Answer { value: digest, state } = asking.ask(|_, graph, cancel| Ok(graph.digest(cancel))).await?;
     Ok(DigestResult { state: convert::state(&state), digest: digest.digest, symbols: digest.symbols, edges: digest.edges })
-}
-
-fn cancelled() -> RpcError {
-    RpcError::new(ErrorKind::Cancelled, "The call was cancelled while running.").with("phase", "running")
-}
-
-fn not_ready(done: u64, total: u64) -> RpcError {
-    RpcError::new(
-        ErrorKind::IndexNotReady,
-        format!("The index is being made ({done} of {total} files). Try again, or wait for it with graph.index."),
-    )
-    .with("done", done)
-    .with("total", total)
-}
-
-fn language_unsupported(language: &str, message: String) -> RpcError {
-    let mut supported: Vec<&str> = ccd_grammars::LanguageId::all().map(ccd_grammars::LanguageId::name).collect();
-    supported.sort_unstable();
-    RpcError::new(ErrorKind::LanguageUnsupported, format!("{message} Those that there are: {}.", supported.join(", ")))
-        .with("language", language)
-        .with("supported", supported)
-}
-
-fn explain(subject: &Subject, graph: &Graph, error: QueryError) -> RpcError {
-    let root = &*subject.workspace.path;
-    match error {
-        QueryError::SymbolUnknown { name, closest } => {
-            // "There is none" is only known when all files were seen.
-            if let Freshness::Indexing { done, total } = graph.state().freshness {
-                return not_ready(done, total);
-            }
-            let hint = match closest.first() {
-                Some(near) => format!("Did you mean `{near}`?"),
-                None => "graph.search finds symbols by a part of their name.".to_owned(),
-            };
-            RpcError::new(ErrorKind::SymbolUnknown, format!("There is no symbol `{}`. {hint}", clip(&name)))
-                .with("closest", closest)
-        }
-        QueryError::SymbolAmbiguous { name, count, candidates } => {
-            let candidates: Vec<wire::Symbol> = candidates.into_iter().map(|symbol| convert::symbol(root, symbol)).collect();
-            RpcError::new(
-                ErrorKind::SymbolAmbiguous,
-                format!(
-                    "{count} symbols are called `{}`. Ask again with the `id` or the qualified name of one of them.",
-                    clip(&name)
-                ),
-            )
-            .with("candidates", serde_json::to_value(candidates).unwrap_or_default())
-            .with("count", count)
-        }
-        QueryError::Skipped(skipped) => skip_error(subject, &skipped),
-        QueryError::LanguageUnsupported { rel } => {
-            let language =
-                std::path::Path::new(&rel).extension().map_or(String::new(), |text| text.to_string_lossy().into_owned());
-            language_unsupported(&language, format!("No grammar claims {rel}."))
-        }
-        QueryError::ModuleUnknown(module) => RpcError::new(
-            ErrorKind::NotFound,
-            format!("No file of the workspace is the module `{}` and none imports it.", clip(&module)),
-        )
-        .with("path", module),
-        QueryError::NotReady { done, total } => not_ready(done, total),
-        QueryError::Cancelled => cancelled(),
-    }
-}
-
-fn clip(text: &str) -> String {
-    ccd_text::clip(text.as_bytes(), 200)
-}
-
-fn skip_error(subject: &Subject, skipped: &Skipped) -> RpcError {
-    let path = subject.workspace.root().path().join(&subject.rel);
-    let name = path.display();
-    let say = |kind, message: String| RpcError::new(kind, message).with("path", shown(&path));
-    match skipped {
-        Skipped::Binary => say(ErrorKind::NotText, format!("{name} is not text.")),
-        Skipped::Generated => say(ErrorKind::NotText, format!("{name} is minified; it is not indexed.")),
-        Skipped::TooLarge { size, limit } => {
-            say(ErrorKind::TooLarge, format!("{name} has {size} bytes, the limit is {limit} (index.max_file_kib)."))
-                .with("size", *size)
-                .with("limit", *limit)
-        }
-        Skipped::TooDeep { depth } => {
-            say(ErrorKind::TooDeep, format!("{name} nests deeper than {depth} levels (index.max_depth).")).with("depth", *depth)
-        }
-        Skipped::ParseDeadline { deadline_ms } => {
-            say(ErrorKind::DeadlineExceeded, format!("{name} did not parse within {deadline_ms} ms (index.parse_deadline_ms)."))
-                .with("phase", "parsing")
-                .with("deadline_ms", *deadline_ms)
-        }
-        Skipped::PathNotUtf8 => say(ErrorKind::PathNotUtf8, format!("The name of {name} is not UTF-8.")),
-        Skipped::NotRegular { what } => {
-            say(ErrorKind::NotRegular, format!("{name} is a {what}, not a regular file.")).with("what", *what)
-        }
-        Skipped::Unreadable { reason } => say(ErrorKind::Permission, format!("{name} cannot be read: {reason}.")),
-        Skipped::OutsideRoot { resolved } => subject.daemon.workspaces.outside(&subject.workspace, &path, resolved),
-        Skipped::IsDirectory => say(ErrorKind::IsDirectory, format!("{name} is a folder. Name a file.")),
-        Skipped::NotFound => say(ErrorKind::NotFound, format!("There is no file {name}.")),
-        Skipped::Ignored => say(ErrorKind::NotFound, format!("{name} is left out by an ignore rule; it is not in the index.")),
-    }
 }

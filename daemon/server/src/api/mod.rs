@@ -3,6 +3,7 @@
 //! A handler reads typed parameters and gives a typed result or an outward error. Instant handlers touch memory only;
 //! work handlers reach the disk and the graph through [`crate::rpc::call::Call::query`], on the bounded workers.
 
+mod asking;
 pub(crate) mod convert;
 mod cursor;
 mod daemon;
@@ -10,6 +11,7 @@ mod doctor;
 mod events;
 mod graph;
 mod read;
+mod refusal;
 mod symbol;
 mod workspace;
 

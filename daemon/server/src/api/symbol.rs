@@ -7,7 +7,7 @@ use ccd_graph::SymbolQuery;
 use ccd_protocol::{Position, PositionOrName, RpcError};
 use ccd_text::{LineIndex, Place};
 
-use crate::{api::graph::Subject, rpc::params::wrong, workspaces::place::absolute};
+use crate::{api::asking::Subject, rpc::params::wrong, workspaces::place::absolute};
 
 /// Bytes of a file in which a place is looked up.
 const FILE: u64 = 64 << 20;
