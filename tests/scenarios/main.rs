@@ -6,6 +6,7 @@ mod control;
 mod envelope;
 mod events;
 mod flood;
+mod graph;
 mod http;
 mod lifecycle;
 mod systemd;

@@ -39,6 +39,8 @@ const WAITING: usize = 1024;
 const NAMES: usize = 4096;
 /// How often idle workspaces are looked for.
 const LOOK: Duration = Duration::from_secs(30);
+/// A graph that was asked within this is in use, however scarce memory is.
+const IN_USE: Duration = Duration::from_secs(60);
 
 /// All open workspaces.
 pub(crate) struct Workspaces {
@@ -337,22 +339,31 @@ impl Call {
     }
 }
 
+/// Unloads graphs that nobody has asked for long enough; over the memory limit those that are idle longest go first.
 async fn unload_idle(daemon: Weak<Daemon>) {
     loop {
         tokio::time::sleep(LOOK).await;
         let Some(daemon) = daemon.upgrade() else { return };
-        for workspace in daemon.workspaces.all() {
-            let limit = daemon.settings().config.index_of(&workspace.path).unload_idle_s.0;
-            if workspace.idle() >= Duration::from_secs(limit) {
-                let daemon = Arc::clone(&daemon);
-                // Writing the graph out may take a moment.
-                tokio::task::spawn_blocking(move || {
-                    if workspace.unload() {
-                        daemon.workspaces.watcher.unwatch(Path::new(&*workspace.path));
-                        tracing::info!(root = %workspace.path, "an idle graph was unloaded");
-                    }
-                });
+        let memory = daemon.memory();
+        let mut scarce = memory.rss > memory.limit;
+        let mut all = daemon.workspaces.all();
+        all.sort_by_key(|workspace| std::cmp::Reverse(workspace.idle()));
+        for workspace in all.into_iter().filter(|workspace| workspace.loaded().is_some()) {
+            let limit = Duration::from_secs(daemon.settings().config.index_of(&workspace.path).unload_idle_s.0);
+            let idle = workspace.idle();
+            if idle < limit && !(scarce && idle >= IN_USE) {
+                continue;
             }
+            // One at a time: what it gave back is seen at the next look.
+            scarce = false;
+            let daemon = Arc::clone(&daemon);
+            // Writing the graph out may take a moment.
+            tokio::task::spawn_blocking(move || {
+                if workspace.unload() {
+                    daemon.workspaces.watcher.unwatch(Path::new(&*workspace.path));
+                    tracing::info!(root = %workspace.path, "an idle graph was unloaded");
+                }
+            });
         }
     }
 }
