@@ -18,7 +18,7 @@ use crate::{
         convert,
         cursor::{Cursor, Question},
         read::max_bytes,
-        refusal::{language_unsupported, run_failed},
+        refusal::{closed, language_unsupported, run_failed},
         symbol::{first_path, rel_of, symbol_query},
         workspace::token,
     },
@@ -27,7 +27,7 @@ use crate::{
         params::wrong,
     },
     workspaces::{
-        Where,
+        Where, Workspace,
         place::{absolute, shown},
     },
 };
@@ -86,7 +86,8 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
         }
     };
     if !params.wait.unwrap_or(true) {
-        graph.expect_run();
+        workspace.expect_run(&graph);
+        let (state, status) = current(&workspace)?;
         let workspace = Arc::clone(&workspace);
         tokio::spawn(async move {
             tokio::select! {
@@ -98,9 +99,8 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
                 }
             }
         });
-        let status = graph.status();
         return Ok(IndexResult {
-            state: convert::state(&graph.state()),
+            state,
             files_parsed: 0,
             unchanged: 0,
             removed: 0,
@@ -112,8 +112,9 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
     call.control.enter(Phase::Indexing);
     let report = run.await;
     let report = report.map_err(|error| run_failed(&call, &workspace, error))?;
+    let (state, _) = current(&workspace)?;
     Ok(IndexResult {
-        state: convert::state(&graph.state()),
+        state,
         files_parsed: report.files_parsed,
         unchanged: report.unchanged,
         removed: report.removed,
@@ -121,6 +122,14 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
         edges: report.edges,
         elapsed_ms: u64::try_from(report.elapsed.as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+/// How the index stands, if the workspace was not closed meanwhile.
+fn current(workspace: &Workspace) -> Result<(wire::State, ccd_graph::Status), RpcError> {
+    match workspace.status() {
+        Some((state, status)) => Ok((convert::state(&state), status)),
+        None => Err(closed(workspace)),
+    }
 }
 
 pub(super) async fn search(call: Call, mut params: SearchParams) -> Result<SearchResult, RpcError> {

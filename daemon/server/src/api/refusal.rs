@@ -23,9 +23,7 @@ pub(super) fn run_failed(call: &Call, workspace: &Workspace, error: RunError) ->
                 .with("path", workspace.path.to_string())
                 .with("os_error", reason)
         }
-        RunError::Closed => RpcError::new(ErrorKind::WorkspaceUnknown, format!("{} was closed meanwhile.", workspace.path))
-            .with("root", workspace.path.to_string())
-            .with("open", Vec::<String>::new()),
+        RunError::Closed => closed(workspace),
     }
 }
 
@@ -48,6 +46,13 @@ pub(super) fn language_unsupported(language: &str, message: String) -> RpcError 
     RpcError::new(ErrorKind::LanguageUnsupported, format!("{message} Those that there are: {}.", supported.join(", ")))
         .with("language", language)
         .with("supported", supported)
+}
+
+/// The workspace was closed while the call was under way.
+pub(super) fn closed(workspace: &Workspace) -> RpcError {
+    RpcError::new(ErrorKind::WorkspaceUnknown, format!("{} was closed meanwhile. Name it again to open it.", workspace.path))
+        .with("root", workspace.path.to_string())
+        .with("open", Vec::<String>::new())
 }
 
 pub(super) fn explain(subject: &Subject, graph: &Graph, error: QueryError) -> RpcError {

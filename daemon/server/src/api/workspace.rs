@@ -68,7 +68,7 @@ pub(super) fn status(call: &Call, params: StatusParams) -> Result<StatusResult, 
     let workspace =
         call.daemon.workspaces.find(&params.workspace).ok_or_else(|| not_open(&call.daemon.workspaces, &params.workspace))?;
     let (watch, watch_detail) = workspace.watch_state();
-    let status = workspace.loaded().map(|graph| graph.status());
+    let status = workspace.status();
     let mut index = IndexDetail {
         state: workspace.index_state(),
         generation: 0,
@@ -83,9 +83,9 @@ pub(super) fn status(call: &Call, params: StatusParams) -> Result<StatusResult, 
         last_error: None,
     };
     let mut epoch = 0;
-    if let Some(status) = status {
-        epoch = status.state.epoch;
-        index.generation = status.state.generation;
+    if let Some((state, status)) = status {
+        epoch = state.epoch;
+        index.generation = state.generation;
         index.files = status.files;
         index.symbols = status.symbols;
         index.edges = status.edges;

@@ -43,15 +43,13 @@ fn take(daemon: &Daemon, workspace: &Arc<Workspace>, event: Event) {
     match event {
         Event::Dirty { .. } => {
             workspace.pending.send_modify(|pending| *pending += 1);
-            if let Some(graph) = workspace.loaded() {
-                graph.mark_stale(1);
-            }
+            workspace.see_stale(1);
         }
         Event::Changed { paths, folders, .. } => {
             daemon.metrics.counters.watch_batches.add();
             let everything = paths.iter().any(|path| changes_everything(path));
             if everything && let Some(graph) = workspace.loaded() {
-                graph.expect_run();
+                workspace.expect_run(&graph);
             }
             workspace.enqueue(|queue| {
                 queue.batches += 1;

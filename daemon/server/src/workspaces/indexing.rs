@@ -14,7 +14,7 @@ use std::{
 
 use ccd_corpus::Cancel;
 use ccd_files::Root;
-use ccd_graph::{IndexError, IndexReport, IndexRequest};
+use ccd_graph::{Graph, IndexError, IndexReport, IndexRequest};
 use ccd_protocol::events::Topic;
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ impl Workspace {
     pub(crate) fn ensure_indexed(self: &Arc<Self>, token: Option<Arc<str>>, folders: Option<Vec<PathBuf>>) {
         let Some(graph) = self.graph() else { return };
         if !self.indexed.swap(true, Relaxed) {
-            graph.expect_run();
+            self.expect_run(&graph);
             self.enqueue(|queue| {
                 queue.full = true;
                 queue.token = token;
@@ -102,7 +102,7 @@ impl Workspace {
     pub(crate) fn rescan(self: &Arc<Self>) {
         if let Some(graph) = self.graph() {
             self.indexed.store(true, Relaxed);
-            graph.expect_run();
+            self.expect_run(&graph);
             self.enqueue(|queue| queue.full = true);
         }
     }
@@ -131,6 +131,9 @@ impl Workspace {
                 let begin = Instant::now();
                 let told = AtomicU64::new(0);
                 let progress = |done: u64, total: u64| {
+                    if full {
+                        workspace.see_run(done, total);
+                    }
                     let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
                     let last = told.load(Relaxed);
                     let due = now.saturating_sub(last) >= PROGRESS.as_millis() as u64 || done == total;
@@ -139,7 +142,9 @@ impl Workspace {
                         reporter.publish(Topic::IndexProgress, Some(&workspace.path), token_of_run.as_ref(), &data);
                     }
                 };
-                graph.index(&request, &cancel, &progress).map(|report| (report, graph.state()))
+                let report = graph.index(&request, &cancel, &progress);
+                let state = workspace.look(&graph);
+                report.map(|report| (report, state))
             })
             .await?;
         self.runs.send_modify(|runs| *runs += 1);
@@ -171,12 +176,12 @@ impl Workspace {
     ) -> Result<IndexReport, RunError> {
         let graph = self.graph().ok_or(RunError::Closed)?;
         self.indexed.store(true, Relaxed);
-        graph.expect_run();
+        self.expect_run(&graph);
         let mut unfinished = Unfinished(Some(Arc::clone(self)));
-        watch(daemon, self, None).await;
+        watch(daemon, self, Folders::Walk).await;
         let report = self.run(daemon, IndexRequest { paths: None, full }, token, began).await;
         unfinished.0 = None;
-        watch(daemon, self, Some(graph.folders())).await;
+        watch(daemon, self, Folders::OfGraph(graph)).await;
         report
     }
 
@@ -206,7 +211,7 @@ impl Workspace {
                 let graph = Arc::clone(&graph);
                 move |cancel| graph.check_fresh(CHECKED, cancel)
             });
-            graph.mark_stale(unchecked.await?);
+            self.see_stale(unchecked.await?);
         }
         Ok(())
     }
@@ -265,20 +270,18 @@ async fn tend(workspace: Arc<Workspace>) {
             *pending = pending.saturating_sub(batches);
             left = *pending;
         });
-        if let Some(graph) = workspace.loaded() {
-            graph.mark_stale(left);
-        }
+        workspace.see_stale(left);
     }
 }
 
 async fn work_off(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, mut work: Queue) {
     let token = work.token.take();
     let result = if work.full {
-        watch(daemon, workspace, work.folders.take()).await;
+        watch(daemon, workspace, work.folders.take().map_or(Folders::Walk, Folders::Given)).await;
         let result = workspace.run(daemon, IndexRequest::default(), token, || ()).await;
         // The run has its own walk; a folder that was made in between is in it.
         if let Some(graph) = workspace.loaded() {
-            watch(daemon, workspace, Some(graph.folders())).await;
+            watch(daemon, workspace, Folders::OfGraph(graph)).await;
         }
         result
     } else if work.paths.is_empty() {
@@ -298,8 +301,18 @@ async fn work_off(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, mut work: Qu
     }
 }
 
-/// Watches the folders of a walk, a new one if none is at hand.
-async fn watch(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, folders: Option<Vec<PathBuf>>) {
+/// Which folders are to be watched.
+enum Folders {
+    /// Those of a walk made for it.
+    Walk,
+    /// Those of a walk that was just made.
+    Given(Vec<PathBuf>),
+    /// Those of the last run's walk.
+    OfGraph(Arc<Graph>),
+}
+
+/// Watches the folders that matter.
+async fn watch(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, folders: Folders) {
     if daemon.settings().config.watch.mode != WatchMode::Auto {
         daemon.workspaces.watcher.unwatch(Path::new(&*workspace.path));
         return;
@@ -308,9 +321,14 @@ async fn watch(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, folders: Option
     let turn = daemon.targeted.turn().await;
     let done = daemon.targeted.run(turn, move || {
         let (daemon, workspace) = (daemon_of_job, workspace_of_job);
-        let mut folders = match folders {
-            Some(folders) if !folders.is_empty() => folders,
-            _ => {
+        let known = match folders {
+            Folders::Walk => Vec::new(),
+            Folders::Given(folders) => folders,
+            Folders::OfGraph(graph) => graph.folders(),
+        };
+        let mut folders = match known.is_empty() {
+            false => known,
+            true => {
                 let limits = workspace.index_limits(&daemon);
                 match ccd_corpus::walk(&workspace.root(), &limits, &Cancel::new()) {
                     Ok(walk) => {
@@ -368,7 +386,7 @@ async fn look_for_root(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>) {
     tracing::info!(root = %workspace.path, "the root is back");
     workspace.replace_root(root);
     if let Some(graph) = workspace.graph() {
-        graph.expect_run();
+        workspace.expect_run(&graph);
     }
     workspace.indexed.store(true, Relaxed);
     let mut queue = locked(&workspace.queue);

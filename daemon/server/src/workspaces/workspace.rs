@@ -12,7 +12,7 @@ use std::{
 
 use ccd_corpus::Limits;
 use ccd_files::Root;
-use ccd_graph::{Graph, State};
+use ccd_graph::{Freshness, Graph, State, Status};
 use ccd_protocol::{
     daemon::WorkspaceSummary,
     workspace::{IndexState, LanguageCount, WatchState},
@@ -47,12 +47,20 @@ struct Core {
     incarnation: u64,
 }
 
+/// How the graph stands, as its last run left it. Questions hold the graph's own lock for as long as they take, and a
+/// run waits for them: whoever answers from memory must not wait with it, so runs leave a copy here.
+struct Seen {
+    state: State,
+    status: Status,
+}
+
 /// An open workspace.
 pub(crate) struct Workspace {
     daemon: Weak<Daemon>,
     /// Canonical.
     pub(crate) path: Arc<str>,
     core: Mutex<Core>,
+    seen: Mutex<Option<Seen>>,
     /// One index run at a time.
     pub(super) gate: Arc<Semaphore>,
     pub(super) queue: Mutex<Queue>,
@@ -83,6 +91,7 @@ impl Workspace {
             daemon: Arc::downgrade(daemon),
             path,
             core: Mutex::new(Core { root, graph: None, incarnation: 0 }),
+            seen: Mutex::default(),
             gate: Arc::new(Semaphore::new(1)),
             queue: Mutex::default(),
             queued: Notify::new(),
@@ -117,6 +126,7 @@ impl Workspace {
         let limits = self.index_limits(&daemon);
         let graph = Arc::new(Graph::new(Arc::clone(&core.root), Arc::clone(&daemon.graphs), limits));
         core.graph = Some(Arc::clone(&graph));
+        *locked(&self.seen) = None;
         core.incarnation += 1;
         self.indexed.store(false, Relaxed);
         Some(graph)
@@ -148,9 +158,55 @@ impl Workspace {
         self.made.elapsed().saturating_sub(Duration::from_millis(self.used.load(Relaxed)))
     }
 
-    /// The state of the graph, without making one.
+    /// The state of the graph, from memory; none if it was not asked for.
     pub(crate) fn state(&self) -> Option<State> {
-        locked(&self.core).graph.as_ref().map(|graph| graph.state())
+        locked(&self.seen).as_ref().map(|seen| seen.state)
+    }
+
+    /// How the index stands, from memory; none if it was not asked for.
+    pub(crate) fn status(&self) -> Option<(State, Status)> {
+        locked(&self.seen).as_ref().map(|seen| (seen.state, seen.status.clone()))
+    }
+
+    /// Looks at the graph after a run. Waits for questions that are being answered: for workers only.
+    pub(super) fn look(&self, graph: &Graph) -> State {
+        let status = graph.status();
+        let state = status.state;
+        *locked(&self.seen) = Some(Seen { state, status });
+        state
+    }
+
+    /// A run is coming, or is this far.
+    pub(super) fn see_run(&self, done: u64, total: u64) {
+        let mut seen = locked(&self.seen);
+        let freshness = Freshness::Indexing { done, total };
+        match seen.as_mut() {
+            Some(seen) => seen.state.freshness = freshness,
+            None => {
+                let state = State { freshness, generation: 0, epoch: 0 };
+                *seen = Some(Seen { state, status: nothing(state) });
+            }
+        }
+    }
+
+    /// Says to the graph, and to whoever asks, that a run is coming.
+    pub(crate) fn expect_run(&self, graph: &Graph) {
+        graph.expect_run();
+        self.see_run(0, 0);
+    }
+
+    /// So many files are known to have changed since the last run.
+    pub(super) fn see_stale(&self, files: u64) {
+        if let Some(graph) = self.loaded() {
+            graph.mark_stale(files);
+        }
+        if let Some(seen) = locked(&self.seen).as_mut() {
+            match (&seen.state.freshness, files) {
+                (Freshness::Ready | Freshness::Stale { .. }, 0) => seen.state.freshness = Freshness::Ready,
+                (Freshness::Ready | Freshness::Stale { .. }, files) => seen.state.freshness = Freshness::Stale { files },
+                _ => {}
+            }
+        }
     }
 
     /// The graph as it is, without making one.
@@ -230,6 +286,7 @@ impl Workspace {
 
     fn drop_graph(&self) -> bool {
         let graph = locked(&self.core).graph.take();
+        *locked(&self.seen) = None;
         self.indexed.store(false, Relaxed);
         match graph {
             Some(graph) => {
@@ -245,6 +302,7 @@ impl Workspace {
         let mut core = locked(&self.core);
         core.root = Arc::new(root);
         core.graph = None;
+        *locked(&self.seen) = None;
         self.indexed.store(false, Relaxed);
     }
 
@@ -261,4 +319,9 @@ impl Workspace {
             graph.close();
         }
     }
+}
+
+/// The status of a graph whose first run has not ended.
+fn nothing(state: State) -> Status {
+    Status { state, files: 0, symbols: 0, edges: 0, skipped: BTreeMap::new(), parse_errors: 0, rebuilt: None, last_error: None }
 }
