@@ -1,0 +1,327 @@
+//! One open workspace: its root, its graph, its counts.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+use ccd_corpus::Limits;
+use ccd_files::Root;
+use ccd_graph::{Freshness, Graph, State, Status};
+use ccd_protocol::{
+    daemon::WorkspaceSummary,
+    workspace::{IndexState, LanguageCount, WatchState},
+};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio_util::sync::CancellationToken;
+
+use crate::{api::convert, config::WatchMode, daemon::Daemon};
+
+/// What waits to be indexed.
+#[derive(Debug, Default)]
+pub(super) struct Queue {
+    pub(super) paths: BTreeSet<PathBuf>,
+    pub(super) new_folders: BTreeSet<PathBuf>,
+    /// All of it.
+    pub(super) full: bool,
+    /// The token of the call that asked for a full run.
+    pub(super) token: Option<Arc<str>>,
+    /// Folders of a walk that was just made, so that the run need not make one only to watch them.
+    pub(super) folders: Option<Vec<PathBuf>>,
+    /// Batches of the watcher that this answers.
+    pub(super) batches: u64,
+    /// The root was removed or renamed.
+    pub(super) gone: bool,
+}
+
+/// Root and graph go together: a root that is removed and made again is another folder with another graph.
+struct Core {
+    root: Arc<Root>,
+    graph: Option<Arc<Graph>>,
+    /// Grows with each graph, so that a cursor of an older one is seen.
+    incarnation: u64,
+}
+
+/// How the graph stands, as its last run left it. Questions hold the graph's own lock for as long as they take, and a
+/// run waits for them: whoever answers from memory must not wait with it, so runs leave a copy here.
+struct Seen {
+    state: State,
+    status: Status,
+}
+
+/// An open workspace.
+pub(crate) struct Workspace {
+    daemon: Weak<Daemon>,
+    /// Canonical.
+    pub(crate) path: Arc<str>,
+    core: Mutex<Core>,
+    seen: Mutex<Option<Seen>>,
+    /// One index run at a time.
+    pub(super) gate: Arc<Semaphore>,
+    pub(super) queue: Mutex<Queue>,
+    pub(super) queued: Notify,
+    /// Batches of changes that no run has seen.
+    pub(super) pending: watch::Sender<u64>,
+    /// Grows with each run that has ended.
+    pub(super) runs: watch::Sender<u64>,
+    /// The task that works off the queue runs.
+    pub(super) tended: AtomicBool,
+    /// A run was asked for since the graph was made.
+    pub(super) indexed: AtomicBool,
+    pub(super) last_full: Mutex<Option<Instant>>,
+    pub(super) closed: CancellationToken,
+    languages: Mutex<Vec<LanguageCount>>,
+    made: Instant,
+    /// Milliseconds after `made`.
+    used: AtomicU64,
+}
+
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Workspace {
+    pub(super) fn new(daemon: &Arc<Daemon>, path: Arc<str>, root: Arc<Root>) -> Arc<Self> {
+        Arc::new(Self {
+            daemon: Arc::downgrade(daemon),
+            path,
+            core: Mutex::new(Core { root, graph: None, incarnation: 0 }),
+            seen: Mutex::default(),
+            gate: Arc::new(Semaphore::new(1)),
+            queue: Mutex::default(),
+            queued: Notify::new(),
+            pending: watch::Sender::new(0),
+            runs: watch::Sender::new(0),
+            tended: AtomicBool::new(false),
+            indexed: AtomicBool::new(false),
+            last_full: Mutex::new(None),
+            closed: CancellationToken::new(),
+            languages: Mutex::default(),
+            made: Instant::now(),
+            used: AtomicU64::new(0),
+        })
+    }
+
+    pub(super) fn daemon(&self) -> Option<Arc<Daemon>> {
+        self.daemon.upgrade()
+    }
+
+    /// The root's folder.
+    pub(crate) fn root(&self) -> Arc<Root> {
+        Arc::clone(&locked(&self.core).root)
+    }
+
+    /// The graph; made anew if it was unloaded. Making one opens nothing.
+    pub(crate) fn graph(&self) -> Option<Arc<Graph>> {
+        let daemon = self.daemon().filter(|_| !self.closed.is_cancelled())?;
+        let mut core = locked(&self.core);
+        if let Some(graph) = &core.graph {
+            return Some(Arc::clone(graph));
+        }
+        let limits = self.index_limits(&daemon);
+        let graph = Arc::new(Graph::new(Arc::clone(&core.root), Arc::clone(&daemon.graphs), limits));
+        core.graph = Some(Arc::clone(&graph));
+        *locked(&self.seen) = None;
+        core.incarnation += 1;
+        self.indexed.store(false, Relaxed);
+        Some(graph)
+    }
+
+    /// Which graph of this workspace it is, for cursors.
+    pub(crate) fn incarnation(&self) -> u64 {
+        locked(&self.core).incarnation
+    }
+
+    /// The caps of the index as configured for this root.
+    pub(crate) fn index_limits(&self, daemon: &Daemon) -> Limits {
+        let index = daemon.settings().config.index_of(&self.path);
+        Limits {
+            max_file_bytes: index.max_file_kib.0 << 10,
+            parse_deadline: Duration::from_millis(index.parse_deadline_ms.0),
+            max_depth: u32::try_from(index.max_depth.0).unwrap_or(u32::MAX),
+            ignore: index.ignore.into_iter().map(|glob| glob.0).collect(),
+        }
+    }
+
+    /// It is used now.
+    pub(crate) fn touch(&self) {
+        self.used.store(u64::try_from(self.made.elapsed().as_millis()).unwrap_or(u64::MAX), Relaxed);
+    }
+
+    /// How long nobody has used it.
+    pub(crate) fn idle(&self) -> Duration {
+        self.made.elapsed().saturating_sub(Duration::from_millis(self.used.load(Relaxed)))
+    }
+
+    /// The state of the graph, from memory; none if it was not asked for.
+    pub(crate) fn state(&self) -> Option<State> {
+        locked(&self.seen).as_ref().map(|seen| seen.state)
+    }
+
+    /// How the index stands, from memory; none if it was not asked for.
+    pub(crate) fn status(&self) -> Option<(State, Status)> {
+        locked(&self.seen).as_ref().map(|seen| (seen.state, seen.status.clone()))
+    }
+
+    /// Looks at the graph after a run. Waits for questions that are being answered: for workers only.
+    pub(super) fn look(&self, graph: &Graph) -> State {
+        let status = graph.status();
+        let state = status.state;
+        *locked(&self.seen) = Some(Seen { state, status });
+        state
+    }
+
+    /// A run is coming, or is this far.
+    pub(super) fn see_run(&self, done: u64, total: u64) {
+        let mut seen = locked(&self.seen);
+        let freshness = Freshness::Indexing { done, total };
+        match seen.as_mut() {
+            Some(seen) => seen.state.freshness = freshness,
+            None => {
+                let state = State { freshness, generation: 0, epoch: 0 };
+                *seen = Some(Seen { state, status: nothing(state) });
+            }
+        }
+    }
+
+    /// Says to the graph, and to whoever asks, that a run is coming.
+    pub(crate) fn expect_run(&self, graph: &Graph) {
+        graph.expect_run();
+        self.see_run(0, 0);
+    }
+
+    /// So many files are known to have changed since the last run.
+    pub(super) fn see_stale(&self, files: u64) {
+        if let Some(graph) = self.loaded() {
+            graph.mark_stale(files);
+        }
+        if let Some(seen) = locked(&self.seen).as_mut() {
+            match (&seen.state.freshness, files) {
+                (Freshness::Ready | Freshness::Stale { .. }, 0) => seen.state.freshness = Freshness::Ready,
+                (Freshness::Ready | Freshness::Stale { .. }, files) => seen.state.freshness = Freshness::Stale { files },
+                _ => {}
+            }
+        }
+    }
+
+    /// The graph as it is, without making one.
+    pub(crate) fn loaded(&self) -> Option<Arc<Graph>> {
+        locked(&self.core).graph.clone()
+    }
+
+    /// How the index stands.
+    pub(crate) fn index_state(&self) -> IndexState {
+        self.state().map_or_else(convert::not_indexed, |state| convert::index_state(&state))
+    }
+
+    /// In short.
+    pub(crate) fn summary(&self) -> WorkspaceSummary {
+        WorkspaceSummary { root: self.path.to_string(), trusted: false, index: self.index_state() }
+    }
+
+    /// How changes on disk are seen, and why not better.
+    pub(crate) fn watch_state(&self) -> (WatchState, Option<String>) {
+        let Some(daemon) = self.daemon() else { return (WatchState::Off, None) };
+        match daemon.settings().config.watch.mode {
+            WatchMode::Off => return (WatchState::Off, Some("watch.mode is off".to_owned())),
+            WatchMode::Poll => {
+                return (WatchState::Off, Some("watch.mode is poll: files are checked before an answer".to_owned()));
+            }
+            WatchMode::Auto => {}
+        }
+        if locked(&self.queue).gone {
+            return (
+                WatchState::Degraded,
+                Some("the root was removed or renamed; it is looked for every two seconds".to_owned()),
+            );
+        }
+        match daemon.workspaces.watcher.state(Path::new(&*self.path)) {
+            ccd_watch::State::On => (WatchState::On, None),
+            ccd_watch::State::Degraded { why } => (WatchState::Degraded, Some(why)),
+            ccd_watch::State::Off => (WatchState::Off, Some("it is watched from its first index run on".to_owned())),
+        }
+    }
+
+    /// The languages of the last walk, most files first.
+    pub(crate) fn languages(&self) -> Vec<LanguageCount> {
+        locked(&self.languages).clone()
+    }
+
+    /// Counts the languages of a walk.
+    pub(crate) fn count_languages(&self, walk: &ccd_corpus::Walk) {
+        let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+        for file in &walk.files {
+            *counts.entry(file.language.name()).or_default() += 1;
+        }
+        let mut languages: Vec<LanguageCount> =
+            counts.into_iter().map(|(id, files)| LanguageCount { id: id.to_owned(), files }).collect();
+        languages.sort_by(|a, b| b.files.cmp(&a.files).then_with(|| a.id.cmp(&b.id)));
+        *locked(&self.languages) = languages;
+    }
+
+    /// Makes the graph anew, behind the run that is under way.
+    pub(super) async fn renew(self: &Arc<Self>) {
+        let Ok(gate) = Arc::clone(&self.gate).acquire_owned().await else { return };
+        let workspace = Arc::clone(self);
+        let unloaded = tokio::task::spawn_blocking(move || {
+            let _gate = gate;
+            workspace.drop_graph()
+        });
+        if unloaded.await.unwrap_or(false) {
+            self.rescan();
+        }
+    }
+
+    /// Gives the memory of the graph back; false if there is none, or a run is under way. Blocks.
+    pub(super) fn unload(&self) -> bool {
+        // A run that is under way uses it.
+        let Ok(_gate) = Arc::clone(&self.gate).try_acquire_owned() else { return false };
+        self.drop_graph()
+    }
+
+    fn drop_graph(&self) -> bool {
+        let graph = locked(&self.core).graph.take();
+        *locked(&self.seen) = None;
+        self.indexed.store(false, Relaxed);
+        match graph {
+            Some(graph) => {
+                graph.close();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The root was made again: another folder, another graph.
+    pub(super) fn replace_root(&self, root: Root) {
+        let mut core = locked(&self.core);
+        core.root = Arc::new(root);
+        core.graph = None;
+        *locked(&self.seen) = None;
+        self.indexed.store(false, Relaxed);
+    }
+
+    /// Resolves when it is closed.
+    pub(crate) async fn closed(&self) {
+        self.closed.cancelled().await;
+    }
+
+    /// Ends its task and writes the graph out.
+    pub(super) fn close(&self) {
+        self.closed.cancel();
+        let graph = locked(&self.core).graph.take();
+        if let Some(graph) = graph {
+            graph.close();
+        }
+    }
+}
+
+/// The status of a graph whose first run has not ended.
+fn nothing(state: State) -> Status {
+    Status { state, files: 0, symbols: 0, edges: 0, skipped: BTreeMap::new(), parse_errors: 0, rebuilt: None, last_error: None }
+}

@@ -1,0 +1,51 @@
+//! The configuration: refused with its line, read again whole or not at all.
+
+use ccd_tests::{Folders, eventually, is_error};
+use rustix::process::Signal;
+use serde_json::json;
+
+#[test]
+fn a_wrong_file_is_refused_with_its_line() {
+    let folders = Folders::new();
+    folders.configure("[log]\nlevel = \"info\"\nsize = 3\n");
+    let (status, said) = folders.refused();
+    assert!(!status.success());
+    assert!(said.contains("line 3") && said.contains("size") && said.lines().count() == 1, "{said}");
+    assert!(folders.socket().symlink_metadata().is_err());
+}
+
+#[test]
+fn a_reload_applies_all_or_nothing() {
+    let folders = Folders::new();
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    folders.configure("[limits]\nresponse_mib = 2\n[log]\nfiles = 2\n");
+    let reloaded = client.call("daemon.reload", json!({}));
+    assert_eq!(reloaded, json!({"applied": ["limits.response_mib"], "needs_restart": ["log.files"]}));
+    assert_eq!(client.call("daemon.hello", json!({"protocol": 1}))["limits"]["response_bytes"], 2 << 20);
+
+    folders.configure("[limits]\nresponse_mib = 3\nrequest_mib = 9999\n");
+    let error = client.refuse("daemon.reload", json!({}));
+    is_error(&error, "config_invalid", 1005);
+    assert_eq!(error["data"]["line"], 3);
+    assert!(error["data"]["file"].as_str().unwrap().ends_with("config.toml"));
+    assert_eq!(client.call("daemon.hello", json!({"protocol": 1}))["limits"]["response_bytes"], 2 << 20);
+
+    folders.configure("[limits]\nresponse_mib = 4\n");
+    daemon.signal(Signal::HUP);
+    eventually("the signal is a reload", || {
+        let hello = client.call("daemon.hello", json!({"protocol": 1}));
+        (hello["limits"]["response_bytes"] == 4 << 20).then_some(())
+    });
+}
+
+#[test]
+fn a_configured_deadline_holds() {
+    let folders = Folders::new();
+    folders.configure("[limits.deadline_s]\ngraph.index = 1\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    // A call's own wish stands over it, up to the cap of the method.
+    folders.write("p/a.rs", "fn a() {}\n");
+    client.call("graph.index", json!({"workspace": folders.path("p"), "deadline_ms": 20_000}));
+}

@@ -1,0 +1,14 @@
+//! Scenarios over a real daemon and a real socket, one file a capability.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
+mod config;
+mod control;
+mod envelope;
+mod events;
+mod flood;
+mod graph;
+mod http;
+mod lifecycle;
+mod systemd;
+mod watching;
+mod workspace;
