@@ -11,7 +11,7 @@ use std::{
 use ccd_protocol::{ErrorKind, RpcError};
 use jsonrpsee::{
     core::{
-        client::{Error, MiddlewareMethodResponse, MiddlewareNotifResponse, MiddlewareBatchResponse},
+        client::{Error, MiddlewareBatchResponse, MiddlewareMethodResponse, MiddlewareNotifResponse},
         middleware::{Batch, Notification, RpcServiceT},
     },
     types::{Id, Request},

@@ -64,11 +64,7 @@ impl ConnectOptions {
     /// Another daemon, in folders of its own.
     #[must_use]
     pub fn in_folders(mut self, paths: Paths) -> Self {
-        self.variables = paths
-            .variables()
-            .iter()
-            .map(|(name, path)| ((*name).to_owned(), path.display().to_string()))
-            .collect();
+        self.variables = paths.variables().iter().map(|(name, path)| ((*name).to_owned(), path.display().to_string())).collect();
         self.paths = paths;
         self
     }
@@ -257,7 +253,8 @@ impl Client {
             match (last, started) {
                 (Ok(connection), _) => return Ok(connection),
                 // The lock was free or has become free: whoever held it is gone, so the place is ours.
-                (Err(ClientError::NotRunning { .. }), Started::Refused { .. }) if holder.is_some() && Instant::now() < deadline => {}
+                (Err(ClientError::NotRunning { .. }), Started::Refused { .. })
+                    if holder.is_some() && Instant::now() < deadline => {}
                 (Err(ClientError::NotRunning { .. }), Started::Refused { exit, words }) => {
                     let words = if words.is_empty() { "It said nothing.".to_owned() } else { words };
                     return Err(ClientError::StartFailed {
@@ -296,8 +293,15 @@ fn is_read(method: &str) -> bool {
     method.starts_with("graph.")
         || matches!(
             method,
-            "daemon.hello" | "daemon.status" | "daemon.doctor" | "daemon.metrics" | "daemon.methods"
-                | "workspace.open" | "workspace.status" | "workspace.list" | "workspace.read"
+            "daemon.hello"
+                | "daemon.status"
+                | "daemon.doctor"
+                | "daemon.metrics"
+                | "daemon.methods"
+                | "workspace.open"
+                | "workspace.status"
+                | "workspace.list"
+                | "workspace.read"
         )
 }
 

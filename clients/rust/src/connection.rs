@@ -14,12 +14,12 @@ use ccd_protocol::{
     ErrorKind, PROTOCOL, RpcError,
     daemon::{ClientInfo, Hello, HelloParams, HelloResult},
 };
+use jsonrpsee::core::client::async_client::RpcService;
 use jsonrpsee::core::{
     client::{Client, ClientBuilder, ClientT as _, Error},
     middleware::RpcServiceBuilder,
     traits::ToRpcParams,
 };
-use jsonrpsee::core::client::async_client::RpcService;
 use serde_json::value::RawValue;
 use tokio::{io::BufReader, net::UnixStream, time::Instant};
 
@@ -67,9 +67,7 @@ impl Connection {
         let rpc = ClientBuilder::new()
             // Deadlines are set call by call, below; this only has to be longer than any of them.
             .request_timeout(Duration::from_secs(24 * 3600))
-            .set_rpc_middleware(
-                RpcServiceBuilder::new().layer_fn(move |service| NoteIds { service, calls: noted.clone() }),
-            )
+            .set_rpc_middleware(RpcServiceBuilder::new().layer_fn(move |service| NoteIds { service, calls: noted.clone() }))
             .build_with_tokio(
                 Sender { socket: write },
                 Receiver { socket: BufReader::new(read), calls: calls.clone(), events: events.clone() },
@@ -81,7 +79,8 @@ impl Connection {
             env: Some(ENV.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?))).collect()),
             deadline_ms: None,
         };
-        let hello = request(&rpc, &calls, <Hello as ccd_protocol::Method>::NAME, raw(&params)?, Duration::from_secs(5), None).await?;
+        let hello =
+            request(&rpc, &calls, <Hello as ccd_protocol::Method>::NAME, raw(&params)?, Duration::from_secs(5), None).await?;
         let hello = parse(<Hello as ccd_protocol::Method>::NAME, &hello)?;
         Ok(Self { rpc, calls, events, hello })
     }
@@ -140,7 +139,10 @@ async fn request(
             Err(ClientError::Rpc(
                 RpcError::new(
                     ErrorKind::DeadlineExceeded,
-                    format!("{method} was not answered within {} s, and was cancelled. Ask for less, or give a longer deadline.", limit.as_secs()),
+                    format!(
+                        "{method} was not answered within {} s, and was cancelled. Ask for less, or give a longer deadline.",
+                        limit.as_secs()
+                    ),
                 )
                 .with("phase", "client")
                 .with("deadline_ms", ms),
@@ -192,7 +194,9 @@ pub(crate) fn parse<T: serde::de::DeserializeOwned>(method: &str, result: &RawVa
 fn unreadable(method: &str, error: &serde_json::Error) -> ClientError {
     ClientError::local(
         ErrorKind::Internal,
-        format!("The answer of {method} is not what this client expects ({error}). Client and daemon may be of different builds: `ccctl stop` ends the old daemon."),
+        format!(
+            "The answer of {method} is not what this client expects ({error}). Client and daemon may be of different builds: `ccctl stop` ends the old daemon."
+        ),
     )
 }
 

@@ -84,11 +84,7 @@ impl ClientError {
             }
             Self::ConnectionLost { .. } => true,
         };
-        RpcError {
-            code: 0,
-            message: self.to_string(),
-            data: ErrorData { kind: self.kind().to_owned(), retryable, fields },
-        }
+        RpcError { code: 0, message: self.to_string(), data: ErrorData { kind: self.kind().to_owned(), retryable, fields } }
     }
 
     /// An error of this side that has a kind of the wire.

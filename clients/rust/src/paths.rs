@@ -112,6 +112,10 @@ mod tests {
         check(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")], "/r/ccd", "/h/.local/state/ccd");
         check(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r"), ("CCD_RUNTIME_DIR", "/c")], "/c", "/h/.local/state/ccd");
         check(&[("HOME", "/h"), ("CCD_STATE_DIR", "/x")], "/h/.local/state/ccd/run", "/x");
-        check(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", ""), ("CCD_RUNTIME_DIR", "rel")], "/h/.local/state/ccd/run", "/h/.local/state/ccd");
+        check(
+            &[("HOME", "/h"), ("XDG_RUNTIME_DIR", ""), ("CCD_RUNTIME_DIR", "rel")],
+            "/h/.local/state/ccd/run",
+            "/h/.local/state/ccd",
+        );
     }
 }

@@ -3,11 +3,7 @@
 use ccd_protocol::{RpcError, graph::Symbol};
 use serde_json::Value;
 
-use super::{
-    Options,
-    graph::symbol_line,
-    page::Page,
-};
+use super::{Options, graph::symbol_line, page::Page};
 
 /// The message, and a line for each `hint`, candidate or place where something was looked for.
 pub fn error(error: &RpcError, options: Options) -> String {

@@ -55,7 +55,15 @@ pub fn outline(result: &OutlineResult, options: Options) -> String {
     while let Some((depth, symbol)) = rest.pop() {
         shown += 1;
         let start = symbol.name_range.start;
-        page.line(format!("{}{}:{} {} {}  {}", "  ".repeat(depth), start.line, start.column, word(&symbol.kind), symbol.name, symbol.signature));
+        page.line(format!(
+            "{}{}:{} {} {}  {}",
+            "  ".repeat(depth),
+            start.line,
+            start.column,
+            word(&symbol.kind),
+            symbol.name,
+            symbol.signature
+        ));
         rest.extend(symbol.children.iter().rev().map(|child| (depth + 1, child)));
     }
     totals(&mut page, shown, result.total, "symbol", None, None);
@@ -232,7 +240,9 @@ fn state(page: &mut Page, state: &State) {
             None => "state: indexing; more may come".to_owned(),
         }),
         Freshness::Stale => page.foot(match state.stale {
-            Some(stale) => format!("state: stale, {} changed or not checked since the index was made", count(stale.files, "file")),
+            Some(stale) => {
+                format!("state: stale, {} changed or not checked since the index was made", count(stale.files, "file"))
+            }
             None => "state: stale".to_owned(),
         }),
     }

@@ -26,7 +26,7 @@ impl Page {
     pub(super) fn line(&mut self, line: impl AsRef<str>) {
         let mut line = clean(line.as_ref());
         if line.len() > LINE {
-            line.truncate(line.floor_char_boundary(LINE - 3));
+            cut(&mut line, LINE - 3);
             line.push('…');
         }
         self.push(&line);
@@ -42,7 +42,7 @@ impl Page {
     /// Adds a line at the end, which is never cut off.
     pub(super) fn foot(&mut self, line: impl AsRef<str>) {
         let mut line = clean(line.as_ref());
-        line.truncate(line.floor_char_boundary(FOOT / 3));
+        cut(&mut line, FOOT / 3);
         self.foot.push(line);
     }
 
@@ -65,6 +65,12 @@ impl Page {
         self.out.push_str(line);
         self.out.push('\n');
     }
+}
+
+/// Cuts at the last character that ends within `bytes`.
+fn cut(line: &mut String, bytes: usize) {
+    let end = (0..=bytes.min(line.len())).rev().find(|at| line.is_char_boundary(*at));
+    line.truncate(end.unwrap_or(0));
 }
 
 /// One line: control characters, line ends, and what turns the direction of text are written as escapes.

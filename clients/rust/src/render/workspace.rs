@@ -1,8 +1,6 @@
 //! `workspace.*` as text.
 
-use ccd_protocol::workspace::{
-    CloseResult, Freshness, IndexState, ListResult, OpenResult, ReadResult, StatusResult, WatchState,
-};
+use ccd_protocol::workspace::{CloseResult, Freshness, IndexState, ListResult, OpenResult, ReadResult, StatusResult, WatchState};
 
 use super::{
     Options,
@@ -40,7 +38,11 @@ pub fn workspace(result: &StatusResult, options: Options) -> String {
         page.line(format!("  {} with syntax errors; indexed around them", count(index.parse_errors, "file")));
     }
     if index.watch != WatchState::On {
-        page.line(format!("  watch: {}: {}", word(&index.watch), index.watch_detail.as_deref().unwrap_or("files are checked before an answer")));
+        page.line(format!(
+            "  watch: {}: {}",
+            word(&index.watch),
+            index.watch_detail.as_deref().unwrap_or("files are checked before an answer")
+        ));
     }
     if let Some(rebuilt) = &index.rebuilt {
         page.line(format!("  the index was set aside and built anew {} s ago: {}", rebuilt.since_s, rebuilt.reason));
