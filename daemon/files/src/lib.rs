@@ -8,10 +8,12 @@
 compile_error!("ccd runs on Linux (kernel 5.6 or newer, x86-64 or arm64) only");
 
 mod error;
+mod folder;
 mod private;
 mod resolve;
 mod root;
 
 pub use error::{FileError, RootError};
+pub use folder::{EntryKind, Folder};
 pub use private::{PrivateFolderError, private_folder};
 pub use root::{FileBytes, Root, Stat};

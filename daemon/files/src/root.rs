@@ -11,6 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags, fstat};
 
 use crate::{
     error::{FileError, RootError, is_utf8},
+    folder::Folder,
     resolve,
 };
 
@@ -141,6 +142,13 @@ impl Root {
         Ok(FileBytes { bytes, stat })
     }
 
+    /// Opens a folder; a link at the last step is refused.
+    pub fn open_folder(&self, rel: &Path) -> Result<Folder, FileError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = resolve::open_beneath(self.folder.as_fd(), &self.path, rel, flags)?;
+        Ok(Folder { fd })
+    }
+
     /// What a path leads to, links followed inside the root.
     pub fn stat(&self, rel: &Path) -> Result<Stat, FileError> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -156,7 +164,7 @@ impl Root {
     }
 }
 
-fn stat_of(stat: &rustix::fs::Stat) -> Stat {
+pub(crate) fn stat_of(stat: &rustix::fs::Stat) -> Stat {
     let kind = FileType::from_raw_mode(stat.st_mode);
     Stat {
         size: u64::try_from(stat.st_size).unwrap_or(0),

@@ -1,0 +1,25 @@
+; Definitions of Python, and the scopes of local names.
+
+(comment) @doc
+(decorator) @attr
+(decorated_definition) @wrap
+
+(assignment left: (_) @name right: (_)? @value) @def.variable
+(type_alias_statement left: (type (identifier) @name)) @def.type_alias
+(function_definition name: (identifier) @name) @def.function
+(class_definition name: (identifier) @name) @def.class
+
+(lambda) @scope
+(list_comprehension) @scope
+(dictionary_comprehension) @scope
+(set_comprehension) @scope
+(generator_expression) @scope
+
+(parameters (_) @local)
+(lambda_parameters (_) @local)
+(assignment left: (_) @local)
+(named_expression name: (_) @local)
+(for_statement left: (_) @local)
+(for_in_clause left: (_) @local)
+(as_pattern_target) @local
+(case_pattern) @local

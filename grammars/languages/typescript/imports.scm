@@ -1,0 +1,7 @@
+(import_statement) @import
+(export_statement) @import
+(import_alias) @import
+(call_expression
+  function: [(identifier) @_require (import)] @_require
+  arguments: (arguments . (string))
+  (#any-of? @_require "require" "import")) @import

@@ -1,0 +1,189 @@
+//! The table of languages.
+
+use std::{ffi::OsStr, path::Path};
+
+/// A language: an index into [`LANGUAGES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LanguageId(pub(crate) u8);
+
+impl LanguageId {
+    /// Rust.
+    pub const RUST: Self = Self(0);
+    /// Go.
+    pub const GO: Self = Self(1);
+    /// TypeScript without JSX.
+    pub const TYPESCRIPT: Self = Self(2);
+    /// TypeScript with JSX.
+    pub const TSX: Self = Self(3);
+    /// JavaScript, JSX included.
+    pub const JAVASCRIPT: Self = Self(4);
+    /// Python.
+    pub const PYTHON: Self = Self(5);
+
+    /// Its row.
+    pub fn row(self) -> &'static Language {
+        &LANGUAGES[usize::from(self.0)]
+    }
+
+    /// Its name on the wire.
+    pub fn name(self) -> &'static str {
+        self.row().name
+    }
+
+    /// The language of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        LANGUAGES.iter().position(|row| row.name == name).map(|at| Self(at as u8))
+    }
+
+    /// As a number for a store.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    /// From a store.
+    pub fn from_number(number: u8) -> Option<Self> {
+        (usize::from(number) < LANGUAGES.len()).then_some(Self(number))
+    }
+
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..LANGUAGES.len() as u8).map(Self)
+    }
+
+    /// The languages whose files may import each other: TypeScript, TSX and JavaScript are one family.
+    pub fn family(self) -> Self {
+        match self {
+            Self::TSX | Self::JAVASCRIPT => Self::TYPESCRIPT,
+            other => other,
+        }
+    }
+}
+
+/// A row of the table.
+pub struct Language {
+    /// On the wire.
+    pub name: &'static str,
+    /// Without the dot, lower case.
+    pub extensions: &'static [&'static str],
+    /// What stands between the parts of a qualified name.
+    pub separator: &'static str,
+    pub(crate) grammar: fn() -> tree_sitter::Language,
+    /// The texts of its queries, in order; a later pattern stands over an earlier one for the same node.
+    pub(crate) queries: &'static [&'static str],
+}
+
+/// Every language.
+pub static LANGUAGES: &[Language] = &[
+    Language {
+        name: "rust",
+        extensions: &["rs"],
+        separator: "::",
+        grammar: || tree_sitter_rust::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/rust/symbols.scm"),
+            include_str!("../languages/rust/calls.scm"),
+            include_str!("../languages/rust/imports.scm"),
+        ],
+    },
+    Language {
+        name: "go",
+        extensions: &["go"],
+        separator: ".",
+        grammar: || tree_sitter_go::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/go/symbols.scm"),
+            include_str!("../languages/go/calls.scm"),
+            include_str!("../languages/go/imports.scm"),
+        ],
+    },
+    Language {
+        name: "typescript",
+        extensions: &["ts", "mts", "cts"],
+        separator: ".",
+        grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
+        queries: &[
+            include_str!("../languages/typescript/symbols.scm"),
+            include_str!("../languages/typescript/calls.scm"),
+            include_str!("../languages/typescript/imports.scm"),
+        ],
+    },
+    Language {
+        name: "tsx",
+        extensions: &["tsx"],
+        separator: ".",
+        grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
+        queries: &[
+            include_str!("../languages/typescript/symbols.scm"),
+            include_str!("../languages/typescript/calls.scm"),
+            include_str!("../languages/typescript/imports.scm"),
+            include_str!("../languages/tsx/calls.scm"),
+        ],
+    },
+    Language {
+        name: "javascript",
+        extensions: &["js", "mjs", "cjs", "jsx"],
+        separator: ".",
+        grammar: || tree_sitter_javascript::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/javascript/symbols.scm"),
+            include_str!("../languages/javascript/calls.scm"),
+            include_str!("../languages/javascript/imports.scm"),
+        ],
+    },
+    Language {
+        name: "python",
+        extensions: &["py", "pyi"],
+        separator: ".",
+        grammar: || tree_sitter_python::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/python/symbols.scm"),
+            include_str!("../languages/python/calls.scm"),
+            include_str!("../languages/python/imports.scm"),
+        ],
+    },
+];
+
+/// The language of a file, by the extension of its name.
+pub fn language_of(name: &OsStr) -> Option<LanguageId> {
+    let extension = Path::new(name).extension()?.to_str()?;
+    let matches = |row: &Language| row.extensions.iter().any(|known| known.eq_ignore_ascii_case(extension));
+    LANGUAGES.iter().position(matches).map(|at| LanguageId(at as u8))
+}
+
+/// The language of a path.
+pub fn language_of_path(path: &Path) -> Option<LanguageId> {
+    language_of(path.file_name()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_constants_name_their_rows() {
+        for (id, name) in [
+            (LanguageId::RUST, "rust"),
+            (LanguageId::GO, "go"),
+            (LanguageId::TYPESCRIPT, "typescript"),
+            (LanguageId::TSX, "tsx"),
+            (LanguageId::JAVASCRIPT, "javascript"),
+            (LanguageId::PYTHON, "python"),
+        ] {
+            assert_eq!(id.name(), name);
+            assert_eq!(LanguageId::by_name(name), Some(id));
+        }
+        assert_eq!(LANGUAGES.len(), 6);
+    }
+
+    #[test]
+    fn extensions_lead_to_one_language() {
+        assert_eq!(language_of(OsStr::new("a.test.TSX")), Some(LanguageId::TSX));
+        assert_eq!(language_of(OsStr::new("a.rs.bak")), None);
+        assert_eq!(language_of(OsStr::new("rs")), None);
+        let mut all: Vec<_> = LANGUAGES.iter().flat_map(|row| row.extensions).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+}
