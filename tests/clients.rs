@@ -1,4 +1,5 @@
 //! The clients against a real daemon: ccctl as a person uses it, the Rust client, the Python client.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 use std::{
     fs,

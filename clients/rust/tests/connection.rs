@@ -1,4 +1,5 @@
 //! The client against a small daemon of the tests' own, which says what a case needs it to say.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
