@@ -33,6 +33,7 @@ PROTOCOL = 1
 BUILD = "0.1.0"
 SOCKET_NAME = "ccd-1.sock"
 SOCKET_PATH_MAX = 107
+HELD = 3  # the exit code of a ccd that found another one at work
 START_LIMIT_S = 5.0
 RETIRE_LIMIT_S = 20.0
 DEADLINE_S = 65.0
@@ -75,7 +76,7 @@ def _from_wire(error):
 
 # Where things are. The daemon decides by the same rules.
 
-def _folder(env, name):
+def _xdg(env, name):
     value = env.get(name, "")
     return value if os.path.isabs(value) else None
 
@@ -83,32 +84,40 @@ def _folder(env, name):
 def state_dir(env=None):
     """Logs, beside other state that must survive."""
     env = os.environ if env is None else env
-    home = _folder(env, "HOME") or "/"
-    base = _folder(env, "XDG_STATE_HOME") or os.path.join(home, ".local/state")
-    return _folder(env, "CCD_STATE_DIR") or os.path.join(base, "ccd")
+    base = _xdg(env, "XDG_STATE_HOME") or os.path.join(_xdg(env, "HOME") or "/", ".local/state")
+    return env.get("CCD_STATE_DIR") or os.path.join(base, "ccd")
 
 
 def runtime_dir(env=None):
     """Socket and lock. Never TMPDIR: sandboxes change it from process to process."""
     env = os.environ if env is None else env
-    if _folder(env, "CCD_RUNTIME_DIR"):
-        return _folder(env, "CCD_RUNTIME_DIR")
-    if _folder(env, "XDG_RUNTIME_DIR"):
-        return os.path.join(_folder(env, "XDG_RUNTIME_DIR"), "ccd")
-    login = "/run/user/%d" % os.getuid()
+    # A relative value of ours is a mistake that the daemon will name: no other daemon is met instead.
+    if env.get("CCD_RUNTIME_DIR"):
+        return env["CCD_RUNTIME_DIR"]
+    if _xdg(env, "XDG_RUNTIME_DIR"):
+        return os.path.join(_xdg(env, "XDG_RUNTIME_DIR"), "ccd")
+    login = "/run/user/%d" % os.geteuid()
     try:
-        if os.lstat(login).st_uid == os.getuid():
+        if os.lstat(login).st_uid == os.geteuid():
             return os.path.join(login, "ccd")
     except OSError:
         pass
-    home = _folder(env, "HOME") or "/"
-    base = _folder(env, "XDG_STATE_HOME") or os.path.join(home, ".local/state")
-    return os.path.join(base, "ccd", "run")
+    return os.path.join(state_dir(env), "run")
 
 
 def socket_path(env=None):
     """The socket of this user's daemon."""
-    return os.path.join(runtime_dir(env), SOCKET_NAME)
+    env = os.environ if env is None else env
+    path = os.path.join(runtime_dir(env), SOCKET_NAME)
+    if len(os.fsencode(path)) <= SOCKET_PATH_MAX:
+        return path
+    # The short name in its place holds a hash that the standard library does not have: the daemon's program tells it.
+    try:
+        told = subprocess.run([find_daemon(env), "--socket-path"], env=dict(env), stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=START_LIMIT_S, cwd="/")
+        return os.fsdecode(told.stdout).strip() or path
+    except (CcdError, OSError, subprocess.TimeoutExpired):
+        return path
 
 
 def find_daemon(env=None):
@@ -154,21 +163,21 @@ def _log_tail(env):
 
 
 def _lock_holder(env):
-    """The process that holds the daemon's lock, seen without touching it; None if nobody does."""
+    """The process that holds the daemon's lock (0: of another container), seen without touching it; None if nobody does."""
     try:
         inode = os.lstat(os.path.join(runtime_dir(env), "ccd.lock")).st_ino
         with open("/proc/locks") as table:
             for line in table:
                 words = [word for word in line.split()[1:] if word != "->"]
                 if words[:1] == ["FLOCK"] and words[4].rsplit(":", 1)[-1] == str(inode):
-                    return int(words[3])
+                    return int(words[3]) if words[3].isdigit() else 0
     except (OSError, IndexError, ValueError):
         pass
     return None
 
 
 def _start(env, deadline):
-    """Starts `ccd --detach`. Returns None once it serves, else what it said when it gave up."""
+    """Starts `ccd --detach`. Returns None once it serves, else its exit code and what it said when it gave up."""
     program = find_daemon(env)
     with tempfile.TemporaryFile() as words:
         try:
@@ -195,7 +204,7 @@ def _start(env, deadline):
                     time.sleep(0.01)
                 words.seek(0)
                 said = words.read(4096).decode("utf-8", "replace").strip() or "It said nothing."
-                return "it ended at once (exit %s). %s" % (child.returncode, said)
+                return child.returncode, "it ended at once (exit %s). %s" % (child.returncode, said)
         child.stdout.close()
     raise CcdError("start_failed",
                    "%s did not report that it serves within the time limit; it may still be starting." % program,
@@ -343,21 +352,22 @@ class Client:
     def _start_and_open(self, deadline):
         while True:
             refused = _start(self.env, deadline)
-            holder = _lock_holder(self.env) if refused else None
+            held = refused is not None and refused[0] == HELD
             while True:
                 try:
                     return self._open()
                 except CcdError as error:
-                    if error.kind != "not_running":
+                    if error.kind not in ("not_running", "retiring"):
                         raise
-                same = holder is not None and _lock_holder(self.env) == holder
-                if time.monotonic() >= deadline or (refused and not same):
+                # Another one holds the lock: it is coming up and will answer, or ending and will leave the place to us.
+                hope = refused is None or (held and _lock_holder(self.env) is not None)
+                if not hope or time.monotonic() >= deadline:
                     break
                 time.sleep(0.02)
-            # Another daemon held the lock and is gone: the place is ours.
-            if holder is None or time.monotonic() >= deadline:
-                raise CcdError("start_failed", "ccd could not be started: %s" % (refused or "it does not answer"),
+            if not held or time.monotonic() >= deadline:
+                raise CcdError("start_failed", "ccd could not be started: %s" % (refused[1] if refused else "it does not answer"),
                                data={"log_tail": _log_tail(self.env)})
+            time.sleep(0.02)
 
     def _successor(self, instance):
         """Connects to the daemon that comes after `instance`, which is ending."""

@@ -39,7 +39,7 @@ class Daemon(unittest.TestCase):
         except ccd.CcdError:
             pass
         deadline = time.monotonic() + 20
-        while ccd._lock_holder(self.env) and time.monotonic() < deadline:
+        while ccd._lock_holder(self.env) is not None and time.monotonic() < deadline:
             time.sleep(0.02)
         self.folder.cleanup()
 
@@ -114,7 +114,7 @@ class Connecting(Daemon):
         with ccd.Client(env=self.env) as other:
             other.call("daemon.retire", reason="test", if_idle=False)
         deadline = time.monotonic() + 20
-        while ccd._lock_holder(self.env) and time.monotonic() < deadline:
+        while ccd._lock_holder(self.env) is not None and time.monotonic() < deadline:
             time.sleep(0.02)
         self.assertNotEqual(client.call("daemon.status")["instance"], instance)
 

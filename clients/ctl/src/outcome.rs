@@ -32,9 +32,12 @@ pub(crate) enum Failure {
     /// Found out on this side, before or without the daemon.
     #[error("{message}")]
     Local { kind: &'static str, message: String, exit: Exit },
-    /// The output cannot be written.
-    #[error("The output cannot be written: {0}.")]
-    Output(#[from] io::Error),
+    /// A file or the output cannot be read or written.
+    #[error("Reading or writing failed: {0}.")]
+    Io(#[from] io::Error),
+    /// Whoever reads the output has had enough (`| head`): the command is over, and well.
+    #[error("nobody reads the output any more")]
+    ReaderGone,
 }
 
 impl Failure {
@@ -47,7 +50,8 @@ impl Failure {
             Self::Client(ClientError::Rpc(error)) => exit_of(error),
             Self::Client(_) => Exit::Unreachable,
             Self::Local { exit, .. } => *exit,
-            Self::Output(_) => Exit::Internal,
+            Self::Io(_) => Exit::Internal,
+            Self::ReaderGone => Exit::Ok,
         }
     }
 
@@ -55,7 +59,7 @@ impl Failure {
         let kind = match self {
             Self::Client(error) => return error.to_rpc(),
             Self::Local { kind, .. } => kind,
-            Self::Output(_) => "io",
+            Self::Io(_) | Self::ReaderGone => "io",
         };
         let data = ErrorData { kind: kind.to_owned(), retryable: false, fields: Object::new() };
         RpcError { code: 0, message: self.to_string(), data }
@@ -74,13 +78,13 @@ fn exit_of(error: &RpcError) -> Exit {
     }
 }
 
-/// Writes data to stdout. A reader that has had enough (`| head`) is no failure.
+/// Writes data to stdout.
 pub(crate) fn data(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+        _ => error.into(),
+    })
 }
 
 /// Says something that is no data, on stderr.
@@ -92,6 +96,7 @@ pub(crate) fn note(text: &str) {
 pub(crate) fn report(result: Result<Exit, Failure>, json: bool) -> ExitCode {
     let failure = match result {
         Ok(exit) => return ExitCode::from(exit as u8),
+        Err(Failure::ReaderGone) => return ExitCode::from(Exit::Ok as u8),
         Err(failure) => failure,
     };
     let error = failure.to_rpc();

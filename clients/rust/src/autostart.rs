@@ -83,9 +83,12 @@ pub fn log_tail(paths: &Paths) -> String {
 pub(crate) enum Started {
     /// It serves.
     Ready,
-    /// It ended by itself with this exit and these words.
-    Refused { exit: String, words: String },
+    /// It ended by itself with this exit and these words; `held`: because another daemon holds the lock.
+    Refused { exit: String, held: bool, words: String },
 }
+
+/// The exit code of a `ccd` that found another one at work.
+const HELD: i32 = 3;
 
 /// Starts `ccd --detach` and waits until it serves, refuses, or `deadline` passes.
 pub(crate) async fn start(paths: &Paths, variables: &[(String, String)], deadline: Instant) -> Result<Started, ClientError> {
@@ -140,7 +143,7 @@ async fn last_words(child: &mut Child, deadline: Instant) -> Result<Started, Str
     let _ = timeout_at(grace, stderr.take(TAIL_BYTES).read_to_end(&mut bytes)).await;
     let words = String::from_utf8_lossy(&bytes).trim().to_owned();
     match timeout_at(deadline, child.wait()).await {
-        Ok(Ok(status)) => Ok(Started::Refused { exit: status.to_string(), words }),
+        Ok(Ok(status)) => Ok(Started::Refused { exit: status.to_string(), held: status.code() == Some(HELD), words }),
         Ok(Err(error)) => Err(format!("its end could not be seen: {error}. {words}")),
         Err(_) => Err(format!("it closed its output without reporting that it serves. {words}")),
     }

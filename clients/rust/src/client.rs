@@ -245,17 +245,15 @@ impl Client {
         let paths = &self.options.paths;
         loop {
             let started = autostart::start(paths, &self.options.variables, deadline).await?;
-            let holder = match &started {
-                Started::Ready => None,
-                Started::Refused { .. } => lock::holder(&paths.lock()),
+            let (exit, held, words) = match started {
+                Started::Ready => return self.meet(|| true, deadline).await,
+                Started::Refused { exit, held, words } => (exit, held, words),
             };
-            let last = self.meet(&started, holder, deadline).await;
-            match (last, started) {
-                (Ok(connection), _) => return Ok(connection),
-                // The lock was free or has become free: whoever held it is gone, so the place is ours.
-                (Err(ClientError::NotRunning { .. }), Started::Refused { .. })
-                    if holder.is_some() && Instant::now() < deadline => {}
-                (Err(ClientError::NotRunning { .. }), Started::Refused { exit, words }) => {
+            // Another one holds the lock: it is coming up and will answer, or it is ending and will leave the place to us.
+            let holds = || held && lock::holder(&paths.lock()).is_some();
+            match self.meet(holds, deadline).await {
+                Err(ClientError::NotRunning { .. }) if held && Instant::now() < deadline => tokio::time::sleep(POLL).await,
+                Err(ClientError::NotRunning { .. }) => {
                     let words = if words.is_empty() { "It said nothing.".to_owned() } else { words };
                     return Err(ClientError::StartFailed {
                         reason: format!("it ended at once ({exit}). {words}"),
@@ -263,24 +261,21 @@ impl Client {
                         log_tail: log_tail(paths),
                     });
                 }
-                (Err(error), _) => return Err(error),
+                other => return other,
             }
         }
     }
 
-    /// Connects to what was just started, or to the other daemon that holds the lock.
-    async fn meet(&self, started: &Started, holder: Option<u32>, deadline: Instant) -> Result<Connection, ClientError> {
+    /// Connects to a daemon that is expected, as long as there is hope.
+    async fn meet(&self, hope: impl Fn() -> bool, deadline: Instant) -> Result<Connection, ClientError> {
         loop {
             let error = match self.open().await {
-                Ok(connection) => return Ok(connection),
-                Err(error) => error,
+                Err(error @ ClientError::NotRunning { .. }) => error,
+                // It accepted us in its last moment.
+                Err(ClientError::Rpc(error)) if error.is(ErrorKind::Retiring) => ClientError::Rpc(error),
+                other => return other,
             };
-            let ClientError::NotRunning { .. } = error else { return Err(error) };
-            let hope = match started {
-                Started::Ready => true,
-                Started::Refused { .. } => holder.is_some() && lock::holder(&self.options.paths.lock()) == holder,
-            };
-            if !hope || Instant::now() >= deadline {
+            if !hope() || Instant::now() >= deadline {
                 return Err(error);
             }
             tokio::time::sleep(POLL).await;

@@ -5,7 +5,8 @@
 
 use std::{fs, os::unix::fs::MetadataExt as _, path::Path};
 
-/// The process that holds a lock on this file; `None` if nobody does, or the table cannot be read.
+/// The process that holds a lock on this file (0 if it is of another container); `None` if nobody
+/// does, or the table cannot be read.
 pub fn holder(lock: &Path) -> Option<u32> {
     let inode = fs::symlink_metadata(lock).ok()?.ino();
     // `1: FLOCK  ADVISORY  WRITE 4242 08:01:131 0 EOF`
@@ -16,7 +17,7 @@ pub fn holder(lock: &Path) -> Option<u32> {
         let pid = words.nth(2)?;
         let file = words.next()?;
         let same = kind == "FLOCK" && file.rsplit(':').next()?.parse::<u64>().ok()? == inode;
-        same.then(|| pid.parse().ok())?
+        same.then(|| pid.parse().unwrap_or(0))
     })
 }
 

@@ -24,17 +24,21 @@ pub struct Paths {
     pub cache: PathBuf,
     /// `config.toml`.
     pub config: PathBuf,
+    /// Where the socket is if its path below `runtime` would be too long.
+    fallback: PathBuf,
 }
 
 impl Paths {
     /// As this process' environment says.
     pub fn from_env() -> Self {
-        Self::of(&|name| std::env::var_os(name), rustix::process::getuid().as_raw())
+        Self::of(&|name| std::env::var_os(name), rustix::process::geteuid().as_raw())
     }
 
     /// Folders of a daemon of one's own, all below `base`.
     pub fn below(base: &Path) -> Self {
-        Self { runtime: base.join("run"), state: base.join("state"), cache: base.join("cache"), config: base.join("config") }
+        let folder =
+            |name: &str| Some(base.join(name.strip_prefix("CCD_")?.strip_suffix("_DIR")?.to_lowercase()).into_os_string());
+        Self::of(&folder, rustix::process::geteuid().as_raw())
     }
 
     /// The variables that make a daemon use these folders.
@@ -47,9 +51,14 @@ impl Paths {
         ]
     }
 
-    /// The socket.
+    /// The socket: in the runtime folder, or under a short name in the fallback if the kernel would not take that path.
     pub fn socket(&self) -> PathBuf {
-        self.runtime.join(SOCKET_NAME)
+        let path = self.runtime.join(SOCKET_NAME);
+        if path.as_os_str().len() <= SOCKET_PATH_MAX {
+            return path;
+        }
+        let hash = blake3::hash(self.runtime.as_os_str().as_encoded_bytes()).to_hex();
+        self.fallback.join(format!("{}-{SOCKET_NAME}", &hash[..16]))
     }
 
     /// The lock that a running daemon holds.
@@ -68,24 +77,25 @@ impl Paths {
     }
 
     fn of(env: &dyn Fn(&str) -> Option<OsString>, uid: u32) -> Self {
-        // An empty or relative value is no folder: the rules of XDG say to ignore it.
-        let folder = |name: &str| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || folder("HOME").unwrap_or_else(|| PathBuf::from("/"));
-        let xdg = |name: &str, below_home: &str| folder(name).unwrap_or_else(|| home().join(below_home)).join("ccd");
-        let state = xdg("XDG_STATE_HOME", ".local/state");
-        let runtime = folder("CCD_RUNTIME_DIR")
-            .or_else(|| folder("XDG_RUNTIME_DIR").map(|path| path.join("ccd")))
-            .or_else(|| {
-                let login = PathBuf::from(format!("/run/user/{uid}"));
-                let ours = login.symlink_metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == uid);
-                ours.then(|| login.join("ccd"))
-            })
-            .unwrap_or_else(|| state.join("run"));
+        // A relative value is no folder by the rules of XDG. One of ours is a mistake that the daemon
+        // will name: it is taken as it is, so that no other daemon is met instead.
+        let own = |name: &str| env(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let xdg = |name: &str| own(name).filter(|path| path.is_absolute());
+        let base = |name: &str, below_home: &str| {
+            xdg(name).unwrap_or_else(|| xdg("HOME").unwrap_or_else(|| PathBuf::from("/")).join(below_home)).join("ccd")
+        };
+        let state = own("CCD_STATE_DIR").unwrap_or_else(|| base("XDG_STATE_HOME", ".local/state"));
+        let login = PathBuf::from(format!("/run/user/{uid}"));
+        let ours = login.symlink_metadata().is_ok_and(|meta| meta.is_dir() && meta.uid() == uid);
+        let fallback = if ours { login.join("ccd") } else { state.join("run") };
         Self {
-            runtime,
-            state: folder("CCD_STATE_DIR").unwrap_or(state),
-            cache: folder("CCD_CACHE_DIR").unwrap_or_else(|| xdg("XDG_CACHE_HOME", ".cache")),
-            config: folder("CCD_CONFIG_DIR").unwrap_or_else(|| xdg("XDG_CONFIG_HOME", ".config")),
+            runtime: own("CCD_RUNTIME_DIR")
+                .or_else(|| Some(xdg("XDG_RUNTIME_DIR")?.join("ccd")))
+                .unwrap_or_else(|| fallback.clone()),
+            state,
+            cache: own("CCD_CACHE_DIR").unwrap_or_else(|| base("XDG_CACHE_HOME", ".cache")),
+            config: own("CCD_CONFIG_DIR").unwrap_or_else(|| base("XDG_CONFIG_HOME", ".config")),
+            fallback,
         }
     }
 }
@@ -95,6 +105,23 @@ mod tests {
     use std::{ffi::OsString, path::Path};
 
     use super::Paths;
+
+    #[test]
+    fn a_long_path_gets_a_short_name_in_the_fallback() {
+        let long = format!("/{}", "x".repeat(120));
+        let get = |name: &str| match name {
+            "HOME" => Some(OsString::from("/h")),
+            "CCD_RUNTIME_DIR" => Some(OsString::from(&long)),
+            _ => None,
+        };
+        let paths = Paths::of(&get, UID);
+        let socket = paths.socket().display().to_string();
+        assert!(
+            socket.starts_with("/h/.local/state/ccd/run/") && socket.ends_with("-ccd-1.sock") && socket.len() < 60,
+            "{socket}"
+        );
+        assert_eq!(paths.lock(), Path::new(&long).join("ccd.lock"));
+    }
 
     // No such user: the login folder of a real one would decide otherwise.
     const UID: u32 = 4_000_000_000;
@@ -111,11 +138,12 @@ mod tests {
         check(&[("HOME", "/h"), ("XDG_STATE_HOME", "/s")], "/s/ccd/run", "/s/ccd");
         check(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r")], "/r/ccd", "/h/.local/state/ccd");
         check(&[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r"), ("CCD_RUNTIME_DIR", "/c")], "/c", "/h/.local/state/ccd");
-        check(&[("HOME", "/h"), ("CCD_STATE_DIR", "/x")], "/h/.local/state/ccd/run", "/x");
+        check(&[("HOME", "/h"), ("CCD_STATE_DIR", "/x")], "/x/run", "/x");
         check(
-            &[("HOME", "/h"), ("XDG_RUNTIME_DIR", ""), ("CCD_RUNTIME_DIR", "rel")],
+            &[("HOME", "/h"), ("XDG_RUNTIME_DIR", ""), ("XDG_STATE_HOME", "rel")],
             "/h/.local/state/ccd/run",
             "/h/.local/state/ccd",
         );
+        check(&[("HOME", "/h"), ("CCD_RUNTIME_DIR", "rel")], "rel", "/h/.local/state/ccd");
     }
 }
