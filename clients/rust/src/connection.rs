@@ -207,29 +207,31 @@ async fn connect(socket: &Path) -> Result<UnixStream, ClientError> {
             Ok(stream) => return Ok(stream),
             Err(error) => error,
         };
-        return Err(match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ClientError::NotRunning { socket: socket.to_owned() },
-            io::ErrorKind::PermissionDenied => ClientError::SandboxDenied {
-                socket: socket.to_owned(),
-                reason: error.to_string(),
-                setting: sandbox_setting(socket),
-            },
-            // The queue of connections is full: a busy daemon, which takes them one after the other.
-            io::ErrorKind::WouldBlock if Instant::now() < deadline => {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-                continue;
-            }
-            io::ErrorKind::InvalidInput => ClientError::StartFailed {
-                reason: format!(
-                    "the socket path {} is longer than {} bytes. Set CCD_RUNTIME_DIR to a shorter folder, for the daemon and for every client.",
-                    socket.display(),
-                    crate::paths::SOCKET_PATH_MAX
-                ),
-                tried: Vec::new(),
-                log_tail: String::new(),
-            },
-            _ => ClientError::lost("connect", error.to_string()),
-        });
+        // The queue of connections is full: a busy daemon, which takes them one after the other.
+        if error.kind() != io::ErrorKind::WouldBlock || Instant::now() >= deadline {
+            return Err(no_connection(socket, &error));
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Only a socket that nobody listens on means "not running"; a refusal by the system never does.
+fn no_connection(socket: &Path, error: &io::Error) -> ClientError {
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => ClientError::NotRunning { socket: socket.to_owned() },
+        io::ErrorKind::PermissionDenied => {
+            ClientError::SandboxDenied { socket: socket.to_owned(), reason: error.to_string(), setting: sandbox_setting(socket) }
+        }
+        io::ErrorKind::InvalidInput => ClientError::StartFailed {
+            reason: format!(
+                "the socket path {} is longer than {} bytes. Set CCD_RUNTIME_DIR to a shorter folder, for the daemon and for every client.",
+                socket.display(),
+                crate::paths::SOCKET_PATH_MAX
+            ),
+            tried: Vec::new(),
+            log_tail: String::new(),
+        },
+        _ => ClientError::lost("connect", error.to_string()),
     }
 }
 
@@ -253,4 +255,28 @@ fn check_peer(socket: &Path, stream: &UnixStream) -> Result<(), ClientError> {
         reason: format!("it is served by user {theirs}, and this is user {ours}"),
         setting: "Set CCD_RUNTIME_DIR to a folder that only you can write.".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::Path};
+
+    use super::no_connection;
+
+    #[test]
+    fn a_refusal_by_the_system_is_not_taken_for_absence() {
+        let check = |errno: rustix::io::Errno, kind: &str| {
+            let error = no_connection(Path::new("/r/ccd-1.sock"), &io::Error::from(errno));
+            assert_eq!(error.kind(), kind, "{errno:?}");
+            error.to_rpc()
+        };
+        check(rustix::io::Errno::NOENT, "not_running");
+        check(rustix::io::Errno::CONNREFUSED, "not_running");
+        check(rustix::io::Errno::PERM, "sandbox_denied");
+        let denied = check(rustix::io::Errno::ACCESS, "sandbox_denied");
+        assert_eq!(denied.data.fields["socket"], "/r/ccd-1.sock");
+        assert!(denied.data.fields["setting"].as_str().is_some_and(|setting| setting.contains("allowUnixSockets")));
+        assert!(!denied.data.retryable);
+        check(rustix::io::Errno::MFILE, "connection_lost");
+    }
 }

@@ -27,7 +27,8 @@ pub(crate) async fn run(session: &Session, _args: Args) -> Result<Exit, Failure>
         checks.push(versions(&client).await);
         let params = DoctorParams { workspace: Some(session.workspace()?), deadline_ms: None };
         match client.call::<Doctor>(&params).await {
-            Ok(result) => checks.extend(result.checks),
+            // It looks at the same folders: what it finds right was said already.
+            Ok(result) => checks.extend(unsaid(&checks, result.checks)),
             Err(error) => {
                 checks.push(failed("daemon_doctor", format!("the daemon's own checks failed: {error}"), "look at `ccctl logs`"))
             }
@@ -41,6 +42,10 @@ pub(crate) async fn run(session: &Session, _args: Args) -> Result<Exit, Failure>
         outcome::data(&render::doctor(&result, session.text))?;
     }
     Ok(if all_ok { Exit::Ok } else { Exit::Refused })
+}
+
+fn unsaid(said: &[Check], checks: Vec<Check>) -> Vec<Check> {
+    checks.into_iter().filter(|check| !check.ok || said.iter().all(|earlier| earlier.id != check.id)).collect()
 }
 
 fn ok(id: &str, detail: impl Into<String>) -> Check {
