@@ -58,6 +58,14 @@ impl Daemon {
     }
 }
 
+/// A measurement that failed leaves nothing running.
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// One connection, one call at a time.
 pub(crate) struct Wire {
     stream: UnixStream,
