@@ -10,6 +10,10 @@ use std::{
 };
 
 use ccd_client::{Client, ConnectOptions, Paths, lock};
+use ccd_protocol::{
+    events::{SubscribeParams, Topic},
+    graph::{Index, IndexParams},
+};
 use serde_json::Value;
 
 /// Folders of one test, with a small project, and the daemon that ccctl starts in them.
@@ -291,6 +295,20 @@ async fn an_older_idle_daemon_is_replaced_and_a_newer_one_is_not() {
     older.client.build = "0.0.1".to_owned();
     let third = Client::connect(older).await.unwrap().hello().await.unwrap();
     assert_eq!(second.instance, third.instance);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rust_client_hears_of_an_index_run() {
+    let place = Place::new();
+    let root = place.base.join("project").display().to_string();
+    let client = Client::connect(place.options()).await.unwrap();
+    let params = SubscribeParams { topics: vec![Topic::IndexDone], workspace: Some(root.clone()), ..SubscribeParams::default() };
+    let mut events = client.subscribe(&params).await.unwrap();
+    let result = client.call::<Index>(&IndexParams { workspace: Some(root.clone()), ..IndexParams::default() }).await.unwrap();
+    assert_eq!(result.files_parsed + result.unchanged, 2);
+    let event = events.next_within(Duration::from_secs(20)).await.unwrap().unwrap();
+    assert_eq!((event.topic, event.data["root"].as_str()), (Topic::IndexDone, Some(root.as_str())));
+    assert!(client.unsubscribe(events).await.unwrap());
 }
 
 #[test]

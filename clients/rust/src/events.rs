@@ -93,7 +93,8 @@ impl Router {
     }
 }
 
-/// The events of one subscription, in the order in which the daemon sent them.
+/// The events of one subscription, in the order in which the daemon sent them. Dropping it ends the
+/// delivery on this side; [`Client::unsubscribe`](crate::Client::unsubscribe) also tells the daemon.
 #[derive(Debug)]
 pub struct EventStream {
     subscription: String,

@@ -11,6 +11,7 @@ use std::path::Path;
 
 use ccd_client::{Client, ConnectOptions, Paths};
 use ccd_protocol::daemon::{Retire, RetireParams};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::{
     commands::stop::until_gone,
@@ -25,9 +26,12 @@ pub(crate) async fn run(session: &Session, _args: Args) -> Result<Exit, Failure>
     let folder = tempfile::Builder::new().prefix("ccctl-demo-").tempdir()?;
     let base = folder.path().canonicalize()?;
     let paths = Paths::below(&base);
+    let mut terminated = signal(SignalKind::terminate())?;
+    let interrupted = || Failure::refused("interrupted", "The demo was interrupted; its daemon is ended and its folder removed.");
     let result = tokio::select! {
         result = shown(session, &base, &paths) => result,
-        _ = tokio::signal::ctrl_c() => Err(Failure::refused("interrupted", "The demo was interrupted; its daemon is ended and its folder removed.")),
+        _ = tokio::signal::ctrl_c() => Err(interrupted()),
+        _ = terminated.recv() => Err(interrupted()),
     };
     let ended = end(&paths).await;
     folder.close()?;
