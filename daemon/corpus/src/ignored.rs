@@ -1,8 +1,12 @@
 //! The ignore rules of a walk.
 
-use std::{ffi::OsStr, path::Path, sync::Arc};
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+    sync::Arc,
+};
 
-use ccd_files::{EntryKind, Folder, Root};
+use ccd_files::{EntryKind, Root};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::Limits;
@@ -72,17 +76,20 @@ pub(crate) fn configured(limits: &Limits) -> Gitignore {
     builder.build().unwrap_or_else(|_| Gitignore::empty())
 }
 
-/// Folders that hold no sources of this workspace, whatever the ignore files say.
-pub(crate) fn is_foreign(folder: &Folder, name: &OsStr, entries: &[(std::ffi::OsString, EntryKind)]) -> bool {
-    if name == "node_modules" || name == "__pycache__" {
-        return true;
-    }
-    let marked = |marker: &str| {
-        entries
-            .binary_search_by(|(entry, _)| entry.as_os_str().cmp(OsStr::new(marker)))
-            .is_ok_and(|at| entries[at].1 == EntryKind::File)
+/// Files that mark a folder as no part of the sources: a cache, a virtual environment. The standard of the first asks
+/// for a signature in it, but every tool that makes one writes it; the name is enough.
+pub(crate) const MARKERS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+
+/// Names of folders that hold no sources of this workspace, whatever the ignore files say.
+pub(crate) fn is_foreign_name(name: &OsStr) -> bool {
+    name == "node_modules" || name == "__pycache__"
+}
+
+/// Whether a folder of this name, with these entries (sorted), is no part of the sources.
+pub(crate) fn is_foreign(name: &OsStr, entries: &[(OsString, EntryKind)]) -> bool {
+    let marked = |marker: &&str| {
+        let found = entries.binary_search_by(|(entry, _)| entry.as_os_str().cmp(OsStr::new(marker)));
+        found.is_ok_and(|at| entries[at].1 == EntryKind::File)
     };
-    // The standard asks for a signature in the tag, but every tool that makes one writes it; the name is enough.
-    let _ = folder;
-    marked("CACHEDIR.TAG") || marked("pyvenv.cfg")
+    is_foreign_name(name) || MARKERS.iter().any(|marker| marked(marker))
 }

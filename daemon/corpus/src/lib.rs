@@ -7,11 +7,13 @@
 
 mod cancel;
 mod ignored;
+mod look;
 mod skip;
 mod source;
 mod walk;
 
 pub use cancel::Cancel;
+pub use look::{Looked, look};
 pub use skip::{Limits, Skipped};
 pub use source::{Source, read};
 pub use walk::{Entry, Walk, WalkError, walk, walk_below};

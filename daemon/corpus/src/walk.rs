@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
@@ -86,7 +86,7 @@ pub fn walk_below(root: &Root, start: &Path, limits: &Limits, cancel: &Cancel) -
             }
         };
         let name = rel.file_name().unwrap_or_default();
-        if !rel.as_os_str().is_empty() && ignored::is_foreign(&folder, name, &entries) {
+        if !rel.as_os_str().is_empty() && ignored::is_foreign(name, &entries) {
             count(&mut out, "ignored");
             continue;
         }
@@ -137,20 +137,33 @@ fn rules_above(root: &Root, start: &Path, configured: &ignore::gitignore::Gitign
     for part in start.components() {
         rules = rules.inside(root, &at, true);
         at.push(part);
-        let name: OsString = part.as_os_str().to_owned();
-        if name.as_bytes().starts_with(b".")
-            || name == "node_modules"
-            || name == "__pycache__"
-            || rules.ignores(&at, true)
-            || configured.matched(&at, true).is_ignore()
-        {
+        if is_left_out(&rules, configured, &at, true) || is_foreign_below(root, &at) {
             return None;
         }
     }
     Some(rules)
 }
 
-fn is_manifest(name: &OsStr) -> bool {
+/// Whether the rules take a path in.
+pub(crate) fn rules_for(root: &Root, rel: &Path, is_dir: bool, limits: &Limits) -> bool {
+    let configured = ignored::configured(limits);
+    let folder = rel.parent().unwrap_or(Path::new(""));
+    let Some(above) = rules_above(root, folder, &configured) else { return false };
+    let rules = above.inside(root, folder, true);
+    !is_left_out(&rules, &configured, rel, is_dir) && !(is_dir && is_foreign_below(root, rel))
+}
+
+fn is_left_out(rules: &Rules, configured: &ignore::gitignore::Gitignore, rel: &Path, is_dir: bool) -> bool {
+    let hidden = rel.file_name().is_some_and(|name| name.as_bytes().starts_with(b"."));
+    hidden || rules.ignores(rel, is_dir) || configured.matched(rel, is_dir).is_ignore()
+}
+
+fn is_foreign_below(root: &Root, rel: &Path) -> bool {
+    let marked = |marker: &str| root.link_stat(&rel.join(marker)).is_ok_and(|stat| stat.is_file);
+    rel.file_name().is_some_and(ignored::is_foreign_name) || ignored::MARKERS.iter().any(|marker| marked(marker))
+}
+
+pub(crate) fn is_manifest(name: &OsStr) -> bool {
     match name.to_str() {
         Some("Cargo.toml" | "go.mod" | "go.work" | "package.json" | "pyproject.toml") => true,
         Some(name) => name.starts_with("tsconfig") && name.ends_with(".json") || name == "jsconfig.json",

@@ -338,7 +338,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, Damaged> {
     facts.exports = exports;
     facts.mod_paths = mod_paths;
     name(facts.package)?;
-    if facts.exports.iter().any(|&(outer, inner)| outer == NONE || inner == NONE || outer as usize >= strings) { Err(Damaged) } else { Ok(facts) }
+    if facts.exports.iter().any(|&(outer, inner)| outer == NONE || inner == NONE || outer as usize >= strings) {
+        Err(Damaged)
+    } else {
+        Ok(facts)
+    }
 }
 
 pub(crate) fn symbol_kind(number: u64) -> Result<SymbolKind, Damaged> {

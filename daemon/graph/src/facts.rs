@@ -209,7 +209,9 @@ impl Facts {
     pub(crate) fn site_owner(&self, scope: DefId) -> DefId {
         use crate::SymbolKind as K;
         self.chain(scope)
-            .find(|&at| matches!(self.definitions[at as usize].kind, K::Function | K::Method | K::Constructor | K::Test | K::Macro))
+            .find(|&at| {
+                matches!(self.definitions[at as usize].kind, K::Function | K::Method | K::Constructor | K::Test | K::Macro)
+            })
             .unwrap_or(0)
     }
 

@@ -183,7 +183,8 @@ impl<'t> Builder<'t> {
     }
 
     fn leads(&mut self, start: u32, end: u32) {
-        let trailing = self.text[..start as usize].iter().rev().take_while(|&&byte| byte != b'\n').any(|byte| !byte.is_ascii_whitespace());
+        let trailing =
+            self.text[..start as usize].iter().rev().take_while(|&&byte| byte != b'\n').any(|byte| !byte.is_ascii_whitespace());
         // A comment behind code on the same line says something about that code.
         if trailing && !self.touches(start) {
             self.lead = None;
@@ -251,12 +252,8 @@ impl<'t> Builder<'t> {
     fn import(&mut self, raw: &RawImports) {
         let scope = self.scope();
         for one in &raw.imports {
-            let segments: Vec<RawSegment> = one
-                .path
-                .iter()
-                .enumerate()
-                .map(|(at, &span)| (if at == 0 { Join::Root } else { Join::Path }, span))
-                .collect();
+            let segments: Vec<RawSegment> =
+                one.path.iter().enumerate().map(|(at, &span)| (if at == 0 { Join::Root } else { Join::Path }, span)).collect();
             let path = self.expr(&segments);
             let item = match one.item {
                 Some(span) => self.id(span),
@@ -266,7 +263,8 @@ impl<'t> Builder<'t> {
             let binding = one.binding.map_or(NONE, |span| self.id(span));
             // A side effect of a path that is also bound (`const x = require("x")`) is one import.
             let place = self.place(one.at);
-            let known = one.kind == ImportKind::SideEffect && self.facts.imports.iter().rev().take(8).any(|other| other.place == place);
+            let known =
+                one.kind == ImportKind::SideEffect && self.facts.imports.iter().rev().take(8).any(|other| other.place == place);
             if !known {
                 self.facts.imports.push(Import {
                     kind: one.kind,
@@ -333,7 +331,9 @@ impl<'t> Builder<'t> {
         }
         for &span in &raw.names {
             let name = if kind == SymbolKind::Impl { self.impl_name(owner, of_trait) } else { self.id(span) };
-            if self.language == LanguageId::PYTHON && matches!(kind, SymbolKind::Constant | SymbolKind::Variable | SymbolKind::Property) {
+            if self.language == LanguageId::PYTHON
+                && matches!(kind, SymbolKind::Constant | SymbolKind::Variable | SymbolKind::Property)
+            {
                 // The first assignment defines, later ones change.
                 let again = self.facts.definitions.iter().any(|other| other.container == container && other.name == name);
                 if again {
@@ -443,7 +443,9 @@ impl<'t> Builder<'t> {
             LanguageId::GO => {
                 let head = self.slice((head, raw.head_end));
                 [&b"Test"[..], b"Benchmark", b"Fuzz"].iter().any(|prefix| name.starts_with(prefix))
-                    && [&b"*testing.T"[..], b"*testing.B", b"*testing.F"].iter().any(|kind| head.windows(kind.len()).any(|w| w == *kind))
+                    && [&b"*testing.T"[..], b"*testing.B", b"*testing.F"]
+                        .iter()
+                        .any(|kind| head.windows(kind.len()).any(|w| w == *kind))
             }
             LanguageId::PYTHON => name.starts_with(b"test_"),
             _ => false,
@@ -465,7 +467,9 @@ impl<'t> Builder<'t> {
             LanguageId::PYTHON => !name.starts_with(b"_") || name.ends_with(b"__"),
             _ => match kind {
                 K::Test => false,
-                _ if matches!(container, K::Class | K::Interface | K::Enum) => raw.visibility.is_none_or(|span| self.slice(span) == b"public"),
+                _ if matches!(container, K::Class | K::Interface | K::Enum) => {
+                    raw.visibility.is_none_or(|span| self.slice(span) == b"public")
+                }
                 _ => self.slice((head, raw.head_end.max(head))).starts_with(b"export"),
             },
         }
@@ -492,7 +496,8 @@ impl<'t> Builder<'t> {
             if id == NONE { "_".to_owned() } else { facts.strings.get(id).to_owned() }
         };
         let owner = last(&self.facts, owner);
-        let name = if of_trait == NONE { format!("impl {owner}") } else { format!("impl {} for {owner}", last(&self.facts, of_trait)) };
+        let name =
+            if of_trait == NONE { format!("impl {owner}") } else { format!("impl {} for {owner}", last(&self.facts, of_trait)) };
         // Names made here are few; they are looked for among the strings of the file.
         let known = self.facts.strings.iter().position(|known| known == name);
         known.map_or_else(|| push_string(&mut self.facts.strings, &name), |at| at as StrId)
@@ -541,7 +546,9 @@ impl<'t> Builder<'t> {
         let nested: std::collections::HashSet<(u32, StrId)> = facts
             .definitions
             .iter()
-            .filter(|definition| definition.container != NONE && is_callable(facts.definitions[definition.container as usize].kind))
+            .filter(|definition| {
+                definition.container != NONE && is_callable(facts.definitions[definition.container as usize].kind)
+            })
             .map(|definition| (definition.container, definition.name))
             .collect();
         if nested.is_empty() {

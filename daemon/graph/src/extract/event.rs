@@ -145,7 +145,9 @@ fn definition(language: LanguageId, role: DefinitionRole, captured: &Captured<'_
         None => ValueKind::None,
         Some("arrow_function" | "function_expression" | "generator_function" | "func_literal" | "lambda") => ValueKind::Function,
         // Go lists values.
-        Some("expression_list") if value_node.and_then(|value| value.named_child(0)).is_some_and(|one| one.kind() == "func_literal") => {
+        Some("expression_list")
+            if value_node.and_then(|value| value.named_child(0)).is_some_and(|one| one.kind() == "func_literal") =>
+        {
             ValueKind::Function
         }
         Some("class") => ValueKind::Class,

@@ -170,8 +170,19 @@ pub(crate) fn names_in_pattern(language: LanguageId, pattern: Node<'_>, text: &[
         let kind = node.kind();
         let default = matches!(kind, "default_parameter" | "typed_default_parameter");
         let skip = match kind {
-            "scoped_identifier" | "scoped_type_identifier" | "attribute" | "subscript" | "member_expression" | "selector_expression"
-            | "index_expression" | "call_expression" | "call" | "type" | "type_annotation" | "keyword_pattern" | "subscript_expression" => true,
+            "scoped_identifier"
+            | "scoped_type_identifier"
+            | "attribute"
+            | "subscript"
+            | "member_expression"
+            | "selector_expression"
+            | "index_expression"
+            | "call_expression"
+            | "call"
+            | "type"
+            | "type_annotation"
+            | "keyword_pattern"
+            | "subscript_expression" => true,
             _ => matches!(cursor.field_name(), Some("type" | "right" | "default_value")) && cursor.depth() > 0,
         };
         if !skip {

@@ -115,7 +115,10 @@ fn rust(node: Node<'_>, text: &[u8], out: &mut RawImports) {
                 let Some(first) = node.child_by_field_name("path") else { continue };
                 rust_path(first, &mut path);
                 drop_self(&mut path, text);
-                let alias = node.child_by_field_name("alias").map(bytes_of).filter(|&(start, end)| &text[start as usize..end as usize] != b"_");
+                let alias = node
+                    .child_by_field_name("alias")
+                    .map(bytes_of)
+                    .filter(|&(start, end)| &text[start as usize..end as usize] != b"_");
                 out.imports.push(RawImport { binding: alias, exported, ..import(ImportKind::Path, first, path) });
             }
             "identifier" | "scoped_identifier" | "self" | "crate" | "super" => {
@@ -185,7 +188,9 @@ fn typescript(node: Node<'_>, text: &[u8], out: &mut RawImports) {
                         import_clause(*part, vec![unquoted(source, text)], out);
                     }
                     "import_require_clause" => {
-                        let (Some(name), Some(source)) = (part.named_child(0), part.child_by_field_name("source")) else { continue };
+                        let (Some(name), Some(source)) = (part.named_child(0), part.child_by_field_name("source")) else {
+                            continue;
+                        };
                         let module = vec![unquoted(source, text)];
                         out.imports.push(RawImport { binding: Some(bytes_of(name)), ..import(ImportKind::Module, name, module) });
                     }
@@ -244,7 +249,8 @@ fn export_statement(node: Node<'_>, text: &[u8], out: &mut RawImports) {
     let is_default = parts.iter().any(|part| part.kind() == "default");
     if is_default {
         let inner = node.child_by_field_name("value").or_else(|| node.child_by_field_name("declaration"));
-        let name = inner.and_then(|inner| if inner.kind() == "identifier" { Some(inner) } else { inner.child_by_field_name("name") });
+        let name =
+            inner.and_then(|inner| if inner.kind() == "identifier" { Some(inner) } else { inner.child_by_field_name("name") });
         if let Some(name) = name {
             out.exports.push((None, bytes_of(name)));
         }

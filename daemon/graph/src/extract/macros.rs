@@ -36,10 +36,27 @@ pub(crate) fn holds_items(tree: &Tree) -> bool {
     let mut items = 0;
     for child in root.named_children(&mut cursor) {
         match child.kind() {
-            "function_item" | "function_signature_item" | "struct_item" | "enum_item" | "union_item" | "mod_item" | "impl_item"
-            | "trait_item" | "use_declaration" | "const_item" | "static_item" | "type_item" | "macro_definition"
-            | "extern_crate_declaration" | "foreign_mod_item" => items += 1,
-            "attribute_item" | "inner_attribute_item" | "line_comment" | "block_comment" | "macro_invocation" | "empty_statement" => {}
+            "function_item"
+            | "function_signature_item"
+            | "struct_item"
+            | "enum_item"
+            | "union_item"
+            | "mod_item"
+            | "impl_item"
+            | "trait_item"
+            | "use_declaration"
+            | "const_item"
+            | "static_item"
+            | "type_item"
+            | "macro_definition"
+            | "extern_crate_declaration"
+            | "foreign_mod_item" => items += 1,
+            "attribute_item"
+            | "inner_attribute_item"
+            | "line_comment"
+            | "block_comment"
+            | "macro_invocation"
+            | "empty_statement" => {}
             // Statements: the body belongs to a function, and its tokens were scanned.
             "expression_statement" if child.named_child(0).is_some_and(|inner| inner.kind() == "macro_invocation") => {}
             _ => return false,

@@ -68,8 +68,14 @@ fn check(language: LanguageId, text: &str, expected: Expect) {
     for import in &facts.imports {
         let name = |id| if id == NONE { "-" } else { facts.strings.get(id) };
         let exported = if import.exported { " pub" } else { "" };
-        let _ =
-            writeln!(out, "{:?} {} {} as {}{exported}", import.kind, expr(&facts, import.path), name(import.item), name(import.binding));
+        let _ = writeln!(
+            out,
+            "{:?} {} {} as {}{exported}",
+            import.kind,
+            expr(&facts, import.path),
+            name(import.item),
+            name(import.binding)
+        );
     }
     for &(outer, inner) in &facts.exports {
         let _ = writeln!(out, "export {} = {}", facts.strings.get(outer), facts.strings.get(inner));
@@ -442,7 +448,8 @@ fn an_error_does_not_lose_the_rest() {
 
 #[test]
 fn damaged_facts_are_refused() {
-    let bytes = codec::encode(&facts(LanguageId::RUST, "use a::b;\nstruct S { x: i32 }\nimpl S { fn f(&self) { self.g(b()) } }\n"));
+    let bytes =
+        codec::encode(&facts(LanguageId::RUST, "use a::b;\nstruct S { x: i32 }\nimpl S { fn f(&self) { self.g(b()) } }\n"));
     for at in 0..bytes.len() {
         for bit in 0..8 {
             let mut damaged = bytes.clone();

@@ -1,0 +1,508 @@
+//! The graph of one workspace in memory.
+//!
+//! Files hold their facts and their resolved edges; the indexes over them (symbols by id and by name, members by
+//! type, edges by what they lead to) are kept in step file by file, so one changed file costs one file.
+//!
+//! What decides how a file resolves, beside its own facts, is summed up in two kinds of number that change in step too:
+//! for each name a sum over the definitions and imports that carry it ([`Model::name_sum`]), and one sum over the
+//! shape of the project ([`Model::shape`]): paths, packages, module declarations, glob imports. A file has to be
+//! resolved again exactly when the shape, or the sum of a name it mentions, is another than when it was resolved.
+
+use std::{path::Path, sync::Arc};
+
+use ccd_grammars::LanguageId;
+use ccd_text::Version;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
+
+use crate::{
+    SymbolKind,
+    edges::{FileEdges, Target},
+    facts::{DefId, ExprId, Facts, ImportKind, NONE, SiteKind, flag},
+    names,
+};
+
+/// A file: its index in [`Model::files`].
+pub(crate) type FileId = u32;
+/// A name of the workspace.
+pub(crate) type Name = u32;
+/// A symbol of the workspace; it stays the same while its id does.
+pub(crate) type SymId = u32;
+
+/// What tells whether a file changed without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub(crate) struct FileStamp {
+    pub(crate) size: u64,
+    pub(crate) mtime_ns: i128,
+    pub(crate) ino: u64,
+    /// When it was read, nanoseconds since 1970: a file touched shortly before may change again without a new time.
+    pub(crate) read_ns: i128,
+}
+
+/// What a name means in a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Item {
+    Definition(DefId),
+    Import(u32),
+}
+
+/// A file of the graph.
+#[derive(Debug)]
+pub(crate) struct FileEntry {
+    pub(crate) rel: Arc<str>,
+    pub(crate) language: LanguageId,
+    pub(crate) version: Version,
+    pub(crate) stamp: FileStamp,
+    pub(crate) facts: Arc<Facts>,
+    /// The workspace's name of each string of the facts.
+    pub(crate) names: Box<[Name]>,
+    /// The symbol of each definition.
+    pub(crate) symbols: Box<[SymId]>,
+    /// Names by scope, sorted.
+    pub(crate) items: Box<[(DefId, Name, Item)]>,
+    /// Names given out (TypeScript): outer name and inner name.
+    pub(crate) exports: Box<[(Name, Name)]>,
+    /// Names that its sites and imports mention, sorted.
+    pub(crate) mentions: Box<[Name]>,
+    pub(crate) edges: Arc<FileEdges>,
+    /// The inputs under which the edges were made; none if they are not made yet.
+    pub(crate) inputs: Option<u64>,
+}
+
+impl FileEntry {
+    pub(crate) fn name(&self, id: u32) -> Option<Name> {
+        self.names.get(id as usize).copied()
+    }
+
+    /// What a name means in a scope of this file.
+    pub(crate) fn items_named(&self, scope: DefId, name: Name) -> &[(DefId, Name, Item)] {
+        let start = self.items.partition_point(|&(s, n, _)| (s, n) < (scope, name));
+        let len = self.items[start..].partition_point(|&(s, n, _)| (s, n) == (scope, name));
+        &self.items[start..start + len]
+    }
+
+    /// All names of a scope.
+    pub(crate) fn items_of(&self, scope: DefId) -> &[(DefId, Name, Item)] {
+        let start = self.items.partition_point(|&(s, _, _)| s < scope);
+        let len = self.items[start..].partition_point(|&(s, _, _)| s == scope);
+        &self.items[start..start + len]
+    }
+}
+
+/// Where a symbol is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SymbolSlot {
+    /// [`NONE`] while no file holds it.
+    pub(crate) file: FileId,
+    pub(crate) definition: DefId,
+    pub(crate) key: u64,
+}
+
+/// Places of definitions.
+pub(crate) type Places = SmallVec<[(FileId, DefId); 1]>;
+
+/// The graph.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) files: Vec<Option<FileEntry>>,
+    pub(crate) by_path: FxHashMap<Arc<str>, FileId>,
+    free: Vec<FileId>,
+    pub(crate) strings: IndexSet<Box<str>, FxBuildHasher>,
+    pub(crate) symbols: Vec<SymbolSlot>,
+    by_key: FxHashMap<u64, SymId>,
+    pub(crate) by_name: FxHashMap<Name, SmallVec<[SymId; 2]>>,
+    /// Methods by the name of the type that they belong to though they do not stand in it.
+    pub(crate) members: FxHashMap<(Name, Name), Places>,
+    /// Edges that lead to a symbol: file and index.
+    pub(crate) incoming: FxHashMap<SymId, Vec<(FileId, u32)>>,
+    /// Edges that may lead to any definition of a name.
+    pub(crate) undecided: FxHashMap<Name, Vec<(FileId, u32)>>,
+    pub(crate) name_sums: FxHashMap<Name, u64>,
+    /// Names that imports give to other names: alias and original, counted.
+    renames: FxHashMap<(Name, Name), u32>,
+    shape_sum: u64,
+    /// Of the manifests; set by the engine.
+    pub(crate) manifests: u64,
+    pub(crate) symbol_count: u64,
+    pub(crate) edge_count: u64,
+}
+
+/// A hash that is the same in every process.
+pub(crate) fn stable_hash(parts: &[&[u8]]) -> u64 {
+    // FNV-1a, with a finisher so that sums of it do not cancel out by pattern.
+    let mut hash = 0xcbf2_9ce4_8422_2325u64;
+    for part in parts {
+        for &byte in *part {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        hash = (hash ^ 0xff).wrapping_mul(0x100_0000_01b3);
+    }
+    hash ^= hash >> 32;
+    hash = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash ^ (hash >> 29)
+}
+
+impl Model {
+    pub(crate) fn file(&self, id: FileId) -> Option<&FileEntry> {
+        self.files.get(id as usize)?.as_ref()
+    }
+
+    pub(crate) fn file_at(&self, rel: &Path) -> Option<FileId> {
+        self.by_path.get(rel.to_str()?).copied()
+    }
+
+    pub(crate) fn name_of(&self, text: &str) -> Option<Name> {
+        self.strings.get_index_of(text).map(|at| at as Name)
+    }
+
+    pub(crate) fn text(&self, name: Name) -> &str {
+        self.strings.get_index(name as usize).map_or("", |text| text)
+    }
+
+    fn intern(&mut self, text: &str) -> Name {
+        if let Some(at) = self.strings.get_index_of(text) {
+            return at as Name;
+        }
+        self.strings.insert_full(text.into()).0 as Name
+    }
+
+    /// The file and definition of a symbol, if it is there.
+    pub(crate) fn place(&self, symbol: SymId) -> Option<(&FileEntry, DefId)> {
+        let slot = self.symbols.get(symbol as usize)?;
+        Some((self.file(slot.file)?, slot.definition))
+    }
+
+    pub(crate) fn symbol_by_key(&self, key: u64) -> Option<SymId> {
+        self.by_key.get(&key).copied()
+    }
+
+    /// Puts a file in, in the place of an older state of it. Its edges are empty until they are set.
+    pub(crate) fn put(
+        &mut self,
+        rel: &str,
+        language: LanguageId,
+        version: Version,
+        stamp: FileStamp,
+        facts: Arc<Facts>,
+    ) -> FileId {
+        let id = match self.by_path.get(rel) {
+            Some(&id) => {
+                self.take_out(id);
+                id
+            }
+            None => {
+                let id = self.free.pop().unwrap_or_else(|| {
+                    self.files.push(None);
+                    self.files.len() as FileId - 1
+                });
+                self.by_path.insert(rel.into(), id);
+                id
+            }
+        };
+        let names: Box<[Name]> = facts.strings.iter().map(|text| self.intern(text)).collect();
+        let symbols: Box<[SymId]> = (0..facts.definitions.len() as DefId)
+            .map(|definition| {
+                let key = stable_hash(&[names::id(rel, &facts, definition).as_bytes()]);
+                let symbol = *self.by_key.entry(key).or_insert_with(|| {
+                    self.symbols.push(SymbolSlot { file: NONE, definition: 0, key });
+                    self.symbols.len() as SymId - 1
+                });
+                self.symbols[symbol as usize] = SymbolSlot { file: id, definition, key };
+                symbol
+            })
+            .collect();
+        let entry = FileEntry {
+            rel: rel.into(),
+            language,
+            version,
+            stamp,
+            items: items(&facts, &names),
+            exports: facts.exports.iter().map(|&(outer, inner)| (names[outer as usize], names[inner as usize])).collect(),
+            mentions: mentions(&facts, &names),
+            facts,
+            names,
+            symbols,
+            edges: Arc::default(),
+            inputs: None,
+        };
+        self.count(id, &entry, true);
+        self.files[id as usize] = Some(entry);
+        id
+    }
+
+    /// Takes a file out.
+    pub(crate) fn remove(&mut self, rel: &str) -> bool {
+        let Some(id) = self.by_path.remove(rel) else { return false };
+        self.take_out(id);
+        self.free.push(id);
+        true
+    }
+
+    fn take_out(&mut self, id: FileId) {
+        self.set_edges(id, Arc::default(), None);
+        let Some(entry) = self.files[id as usize].take() else { return };
+        self.count(id, &entry, false);
+        for (definition, &symbol) in entry.symbols.iter().enumerate() {
+            let slot = &mut self.symbols[symbol as usize];
+            if slot.file == id && slot.definition == definition as DefId {
+                slot.file = NONE;
+            }
+        }
+    }
+
+    /// Adds a file to the indexes and sums, or takes it out of them.
+    fn count(&mut self, id: FileId, entry: &FileEntry, add: bool) {
+        let facts = &entry.facts;
+        for (definition, d) in facts.definitions.iter().enumerate() {
+            let symbol = entry.symbols[definition];
+            let name = entry.names[d.name as usize];
+            change(self.by_name.entry(name).or_default(), symbol, add);
+            let owner = if d.owner != NONE && d.kind != SymbolKind::Impl {
+                d.owner
+            } else if d.container != NONE && facts.definitions[d.container as usize].kind == SymbolKind::Impl {
+                facts.definitions[d.container as usize].owner
+            } else {
+                NONE
+            };
+            if owner != NONE && facts.last_name(owner) != NONE {
+                let of = entry.names[facts.last_name(owner) as usize];
+                change(self.members.entry((of, name)).or_default(), (id, definition as DefId), add);
+            }
+        }
+        let (sums, shape) = sums(entry, &self.symbols);
+        for (name, sum) in sums {
+            let total = self.name_sums.entry(name).or_default();
+            *total = if add { total.wrapping_add(sum) } else { total.wrapping_sub(sum) };
+        }
+        self.shape_sum = if add { self.shape_sum.wrapping_add(shape) } else { self.shape_sum.wrapping_sub(shape) };
+        for (alias, original) in renames(entry) {
+            let count = self.renames.entry((alias, original)).or_default();
+            *count = if add { *count + 1 } else { count.saturating_sub(1) };
+            if *count == 0 {
+                self.renames.remove(&(alias, original));
+            }
+        }
+        let definitions = facts.definitions.len() as u64;
+        self.symbol_count = if add { self.symbol_count + definitions } else { self.symbol_count - definitions };
+        // A container is an edge that every definition but the module has.
+        let contains = definitions - 1;
+        self.edge_count = if add { self.edge_count + contains } else { self.edge_count - contains };
+    }
+
+    /// Sets the resolved edges of a file.
+    pub(crate) fn set_edges(&mut self, id: FileId, edges: Arc<FileEdges>, inputs: Option<u64>) {
+        let Some(entry) = self.files[id as usize].as_mut() else { return };
+        let old = std::mem::replace(&mut entry.edges, edges.clone());
+        entry.inputs = inputs;
+        let entry = self.files[id as usize].as_ref().expect("it was there two lines above");
+        let mut emptied: Vec<SymId> = Vec::new();
+        for edge in &old.edges {
+            match edge.to {
+                Target::Symbol(symbol) => emptied.push(symbol),
+                Target::Undecided(_) => {
+                    if let Some(list) = entry.name(edge.name).and_then(|name| self.undecided.get_mut(&name)) {
+                        list.retain(|&(file, _)| file != id);
+                    }
+                }
+                Target::External(_) => {}
+            }
+        }
+        emptied.sort_unstable();
+        emptied.dedup();
+        for symbol in emptied {
+            if let Some(list) = self.incoming.get_mut(&symbol) {
+                list.retain(|&(file, _)| file != id);
+            }
+        }
+        for (at, edge) in edges.edges.iter().enumerate() {
+            match edge.to {
+                Target::Symbol(symbol) => self.incoming.entry(symbol).or_default().push((id, at as u32)),
+                Target::Undecided(_) => {
+                    if let Some(name) = entry.name(edge.name) {
+                        self.undecided.entry(name).or_default().push((id, at as u32));
+                    }
+                }
+                Target::External(_) => {}
+            }
+        }
+        self.edge_count = self.edge_count + edges.edges.len() as u64 - old.edges.len() as u64;
+    }
+
+    /// Everything that the layout of the project follows from.
+    pub(crate) fn shape(&self) -> u64 {
+        self.shape_sum.wrapping_add(self.manifests)
+    }
+
+    /// The sums of names, those of renamed ones taken together with what they rename.
+    pub(crate) fn closed_sums(&self) -> FxHashMap<Name, u64> {
+        let mut sums = self.name_sums.clone();
+        // A chain of renames is seldom longer than two; each round takes it one step further.
+        for _ in 0..4 {
+            let mut next: FxHashMap<Name, u64> = FxHashMap::default();
+            for &(alias, original) in self.renames.keys() {
+                let from = sums.get(&original).copied().unwrap_or(0);
+                let mixed = stable_hash(&[&from.to_le_bytes(), self.text(original).as_bytes()]);
+                let own = self.name_sums.get(&alias).copied().unwrap_or(0);
+                let total = next.entry(alias).or_insert(own);
+                *total = total.wrapping_add(mixed);
+            }
+            let mut changed = false;
+            for (alias, sum) in next {
+                changed |= sums.insert(alias, sum) != Some(sum);
+            }
+            if !changed {
+                break;
+            }
+        }
+        sums
+    }
+
+    /// What the edges of a file follow from.
+    pub(crate) fn inputs(&self, entry: &FileEntry, sums: &FxHashMap<Name, u64>, version: u32) -> u64 {
+        let mut sum = 0u64;
+        for name in &entry.mentions {
+            // Names have other numbers in another process: the text counts, and the order must not.
+            if let Some(&of) = sums.get(name) {
+                sum = sum.wrapping_add(stable_hash(&[&of.to_le_bytes(), self.text(*name).as_bytes()]));
+            }
+        }
+        stable_hash(&[
+            &version.to_le_bytes(),
+            &entry.version.to_bytes(),
+            &self.shape().to_le_bytes(),
+            &sum.to_le_bytes(),
+            entry.rel.as_bytes(),
+        ])
+    }
+
+    /// All files that are in the graph.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (FileId, &FileEntry)> {
+        self.files.iter().enumerate().filter_map(|(id, entry)| Some((id as FileId, entry.as_ref()?)))
+    }
+}
+
+fn change<A: smallvec::Array<Item: PartialEq + Copy>>(list: &mut SmallVec<A>, value: A::Item, add: bool) {
+    if add {
+        list.push(value);
+    } else if let Some(at) = list.iter().position(|known| *known == value) {
+        list.swap_remove(at);
+    }
+}
+
+fn items(facts: &Facts, names: &[Name]) -> Box<[(DefId, Name, Item)]> {
+    let mut items = Vec::with_capacity(facts.definitions.len() + facts.imports.len());
+    for (at, d) in facts.definitions.iter().enumerate().skip(1) {
+        // A method with an owner elsewhere, and an `impl`, are not found by a name in the scope they stand in.
+        if d.kind != SymbolKind::Impl && d.owner == NONE {
+            items.push((d.container, names[d.name as usize], Item::Definition(at as DefId)));
+        }
+    }
+    for (at, import) in facts.imports.iter().enumerate() {
+        if import.binding != NONE && !import.only_export {
+            items.push((import.scope, names[import.binding as usize], Item::Import(at as u32)));
+        }
+    }
+    items.sort_unstable();
+    items.into()
+}
+
+/// Every name that may decide what a site or import of the file leads to.
+fn mentions(facts: &Facts, names: &[Name]) -> Box<[Name]> {
+    let mut mentioned: Vec<Name> =
+        facts.segments.iter().filter(|segment| segment.name != NONE).map(|segment| names[segment.name as usize]).collect();
+    for import in &facts.imports {
+        mentioned.extend([import.item, import.binding].iter().filter(|&&id| id != NONE).map(|&id| names[id as usize]));
+    }
+    mentioned.extend(facts.exports.iter().map(|&(_, inner)| names[inner as usize]));
+    mentioned.sort_unstable();
+    mentioned.dedup();
+    mentioned.into()
+}
+
+fn expr_bytes(facts: &Facts, expr: ExprId) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if expr != NONE {
+        for segment in facts.expr(expr) {
+            bytes.push(segment.join as u8);
+            if segment.name != NONE {
+                bytes.extend_from_slice(facts.strings.get(segment.name).as_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// What a file adds to the sums of names, and to the shape.
+fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64) {
+    let facts = &entry.facts;
+    let key = |definition: DefId| symbols[entry.symbols[definition as usize] as usize].key;
+    let mut out = Vec::with_capacity(facts.definitions.len() + 2 * facts.imports.len());
+    let mut shape = stable_hash(&[b"file", entry.rel.as_bytes()]);
+    let string = |id: u32| if id == NONE { &b""[..] } else { facts.strings.get(id).as_bytes() };
+    if facts.package != NONE {
+        shape = shape.wrapping_add(stable_hash(&[b"package", entry.rel.as_bytes(), string(facts.package)]));
+    }
+    for (at, d) in facts.definitions.iter().enumerate().skip(1) {
+        let at = at as DefId;
+        let owner = expr_bytes(facts, d.owner);
+        let of_trait = expr_bytes(facts, d.of_trait);
+        let sum = stable_hash(&[&key(at).to_le_bytes(), &[d.flags, d.kind as u8], &owner, &of_trait]);
+        out.push((entry.names[d.name as usize], sum));
+        if d.owner != NONE && facts.last_name(d.owner) != NONE {
+            out.push((entry.names[facts.last_name(d.owner) as usize], sum));
+        }
+        if d.kind == SymbolKind::Module {
+            let path = facts.mod_paths.iter().find(|(of, _)| *of == at).map_or(&b""[..], |&(_, path)| string(path));
+            shape = shape.wrapping_add(stable_hash(&[b"mod", &key(at).to_le_bytes(), &[d.flags & flag::ELSEWHERE], path]));
+        }
+    }
+    for import in &facts.imports {
+        let path = expr_bytes(facts, import.path);
+        let kind = [import.kind as u8, u8::from(import.exported), u8::from(import.only_export)];
+        let scope = key(import.scope).to_le_bytes();
+        let sum = stable_hash(&[b"import", &scope, &kind, &path, string(import.item), string(import.binding)]);
+        if import.kind == ImportKind::Glob {
+            shape = shape.wrapping_add(sum);
+            continue;
+        }
+        for id in [import.binding, import.item] {
+            if id != NONE {
+                out.push((entry.names[id as usize], sum));
+            }
+        }
+    }
+    for &(outer, inner) in &facts.exports {
+        let sum = stable_hash(&[b"export", entry.rel.as_bytes(), string(outer), string(inner)]);
+        out.push((entry.names[outer as usize], sum));
+        out.push((entry.names[inner as usize], sum));
+    }
+    for site in facts.sites.iter().filter(|site| matches!(site.kind, SiteKind::Extends | SiteKind::Implements)) {
+        // A base decides what `self.method` means below it.
+        let sum = stable_hash(&[b"base", &key(site.scope).to_le_bytes(), &expr_bytes(facts, site.expr)]);
+        out.push((entry.names[facts.definitions[site.scope as usize].name as usize], sum));
+    }
+    (out, shape)
+}
+
+/// Names under which the file knows others, or gives them out.
+fn renames(entry: &FileEntry) -> Vec<(Name, Name)> {
+    let facts = &entry.facts;
+    let mut out = Vec::new();
+    let mut push = |alias: u32, original: u32| {
+        if alias != NONE && original != NONE && entry.names[alias as usize] != entry.names[original as usize] {
+            out.push((entry.names[alias as usize], entry.names[original as usize]));
+        }
+    };
+    for import in &facts.imports {
+        match import.kind {
+            ImportKind::Path => push(import.binding, facts.last_name(import.path)),
+            ImportKind::Item => push(import.binding, import.item),
+            _ => {}
+        }
+    }
+    for &(outer, inner) in &facts.exports {
+        push(outer, inner);
+    }
+    out
+}
