@@ -122,7 +122,12 @@ fn the_top_level_is_as_the_architecture_says() {
             breaches.push(format!("{name}/: put it into one of {}", FOLDERS.join(", ")));
         }
     }
-    none("An unknown folder stands at the top level.", &breaches);
+    for folder in FOLDERS {
+        if !fs::symlink_metadata(root().join(folder)).is_ok_and(|meta| meta.is_dir()) {
+            breaches.push(format!("{folder}/: it is missing; ARCHITECTURE.md says what it holds"));
+        }
+    }
+    none("The top level holds other folders than it should.", &breaches);
 }
 
 #[test]
@@ -364,6 +369,16 @@ fn every_method_and_command_is_documented() {
         }
     }
     none("Something is offered and not documented.", &breaches);
+}
+
+#[test]
+fn every_method_has_a_scenario() {
+    let scenarios: Vec<Source> = sources().into_iter().filter(|source| source.path.starts_with("tests/")).collect();
+    let asks = |source: &Source, name: &str| source.text.contains(&format!("\"{name}\""));
+    let missing = METHODS.iter().filter(|method| !scenarios.iter().any(|source| asks(source, method.name)));
+    let breaches: Vec<String> =
+        missing.map(|method| format!("tests/scenarios/: nothing asks for `{}`; add a scenario", method.name)).collect();
+    none("A method is offered that no scenario asks for.", &breaches);
 }
 
 /// The commands of ccctl, from the enum that declares them.
