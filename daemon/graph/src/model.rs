@@ -30,6 +30,9 @@ pub(crate) type Name = u32;
 /// A symbol of the workspace; it stays the same while its id does.
 pub(crate) type SymId = u32;
 
+/// Renames followed one after another.
+const MAX_RENAMES: u32 = 4;
+
 /// What tells whether a file changed without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) struct FileStamp {
@@ -81,13 +84,6 @@ impl FileEntry {
         let len = self.items[start..].partition_point(|&(s, n, _)| (s, n) == (scope, name));
         &self.items[start..start + len]
     }
-
-    /// All names of a scope.
-    pub(crate) fn items_of(&self, scope: DefId) -> &[(DefId, Name, Item)] {
-        let start = self.items.partition_point(|&(s, _, _)| s < scope);
-        let len = self.items[start..].partition_point(|&(s, _, _)| s == scope);
-        &self.items[start..start + len]
-    }
 }
 
 /// Where a symbol is.
@@ -119,13 +115,32 @@ pub(crate) struct Model {
     /// Edges that may lead to any definition of a name.
     pub(crate) undecided: FxHashMap<Name, Vec<(FileId, u32)>>,
     pub(crate) name_sums: FxHashMap<Name, u64>,
-    /// Names that imports give to other names: alias and original, counted.
-    renames: FxHashMap<(Name, Name), u32>,
+    /// Names that imports give to other names: alias to originals, counted.
+    renames: FxHashMap<Name, SmallVec<[(Name, u32); 1]>>,
+    /// By how much sums changed since all files were checked.
+    dirty: FxHashMap<Name, u64>,
+    all_dirty: bool,
     shape_sum: u64,
+    /// Like the shape, with the places of inner modules in their files: the layout refers to them.
+    places_sum: u64,
+    /// For each name which letters and digits it holds, as bits.
+    letters: Vec<u64>,
     /// Of the manifests; set by the engine.
     pub(crate) manifests: u64,
     pub(crate) symbol_count: u64,
     pub(crate) edge_count: u64,
+}
+
+/// Letters (without case) and digits of a text as bits; all other characters share one.
+pub(crate) fn letters(text: &str) -> u64 {
+    text.bytes().fold(0, |bits, byte| {
+        bits | match byte.to_ascii_lowercase() {
+            letter @ b'a'..=b'z' => 1 << (letter - b'a'),
+            digit @ b'0'..=b'9' => 1 << (26 + digit - b'0'),
+            b'_' | b'-' => 0,
+            _ => 1 << 40,
+        }
+    })
 }
 
 /// A hash that is the same in every process.
@@ -164,6 +179,7 @@ impl Model {
         if let Some(at) = self.strings.get_index_of(text) {
             return at as Name;
         }
+        self.letters.push(letters(text));
         self.strings.insert_full(text.into()).0 as Name
     }
 
@@ -175,6 +191,16 @@ impl Model {
 
     pub(crate) fn symbol_by_key(&self, key: u64) -> Option<SymId> {
         self.by_key.get(&key).copied()
+    }
+
+    /// Everything that the layout refers to: the shape, and where inner modules stand.
+    pub(crate) fn places(&self) -> u64 {
+        self.shape().wrapping_add(self.places_sum)
+    }
+
+    /// Which letters and digits a name holds.
+    pub(crate) fn letters_of(&self, name: Name) -> u64 {
+        self.letters.get(name as usize).copied().unwrap_or(u64::MAX)
     }
 
     /// Puts a file in, in the place of an older state of it. Its edges are empty until they are set.
@@ -270,17 +296,24 @@ impl Model {
                 change(self.members.entry((of, name)).or_default(), (id, definition as DefId), add);
             }
         }
-        let (sums, shape) = sums(entry, &self.symbols);
+        let (sums, shape, places) = sums(entry, &self.symbols);
+        self.places_sum = if add { self.places_sum.wrapping_add(places) } else { self.places_sum.wrapping_sub(places) };
         for (name, sum) in sums {
-            let total = self.name_sums.entry(name).or_default();
-            *total = if add { total.wrapping_add(sum) } else { total.wrapping_sub(sum) };
+            for total in [self.name_sums.entry(name).or_default(), self.dirty.entry(name).or_default()] {
+                *total = if add { total.wrapping_add(sum) } else { total.wrapping_sub(sum) };
+            }
         }
         self.shape_sum = if add { self.shape_sum.wrapping_add(shape) } else { self.shape_sum.wrapping_sub(shape) };
         for (alias, original) in renames(entry) {
-            let count = self.renames.entry((alias, original)).or_default();
-            *count = if add { *count + 1 } else { count.saturating_sub(1) };
-            if *count == 0 {
-                self.renames.remove(&(alias, original));
+            let originals = self.renames.entry(alias).or_default();
+            match (originals.iter().position(|(known, _)| *known == original), add) {
+                (Some(at), true) => originals[at].1 += 1,
+                (Some(at), false) if originals[at].1 > 1 => originals[at].1 -= 1,
+                (Some(at), false) => drop(originals.swap_remove(at)),
+                (None, _) => originals.push((original, 1)),
+            }
+            if originals.is_empty() {
+                self.renames.remove(&alias);
             }
         }
         let definitions = facts.definitions.len() as u64;
@@ -334,39 +367,26 @@ impl Model {
         self.shape_sum.wrapping_add(self.manifests)
     }
 
-    /// The sums of names, those of renamed ones taken together with what they rename.
-    pub(crate) fn closed_sums(&self) -> FxHashMap<Name, u64> {
-        let mut sums = self.name_sums.clone();
-        // A chain of renames is seldom longer than two; each round takes it one step further.
-        for _ in 0..4 {
-            let mut next: FxHashMap<Name, u64> = FxHashMap::default();
-            for &(alias, original) in self.renames.keys() {
-                let from = sums.get(&original).copied().unwrap_or(0);
-                let mixed = stable_hash(&[&from.to_le_bytes(), self.text(original).as_bytes()]);
-                let own = self.name_sums.get(&alias).copied().unwrap_or(0);
-                let total = next.entry(alias).or_insert(own);
-                *total = total.wrapping_add(mixed);
-            }
-            let mut changed = false;
-            for (alias, sum) in next {
-                changed |= sums.insert(alias, sum) != Some(sum);
-            }
-            if !changed {
-                break;
-            }
+    /// The sum of a name, taken together with the sums of what it renames. A chain of renames is seldom longer than two.
+    fn closed_sum(&self, name: Name, hops: u32) -> u64 {
+        let mut sum = self.name_sums.get(&name).copied().unwrap_or(0);
+        if hops == 0 {
+            return sum;
         }
-        sums
+        for &(original, _) in self.renames.get(&name).into_iter().flatten() {
+            let of = self.closed_sum(original, hops - 1);
+            sum = sum.wrapping_add(stable_hash(&[&of.to_le_bytes(), self.text(original).as_bytes()]));
+        }
+        sum
     }
 
     /// What the edges of a file follow from.
-    pub(crate) fn inputs(&self, entry: &FileEntry, sums: &FxHashMap<Name, u64>, version: u32) -> u64 {
-        let mut sum = 0u64;
-        for name in &entry.mentions {
-            // Names have other numbers in another process: the text counts, and the order must not.
-            if let Some(&of) = sums.get(name) {
-                sum = sum.wrapping_add(stable_hash(&[&of.to_le_bytes(), self.text(*name).as_bytes()]));
-            }
-        }
+    pub(crate) fn inputs(&self, entry: &FileEntry, version: u32) -> u64 {
+        // Names have other numbers in another process: the text counts, and the order must not.
+        let sum = entry.mentions.iter().fold(0u64, |sum, &name| match self.closed_sum(name, MAX_RENAMES) {
+            0 => sum,
+            of => sum.wrapping_add(stable_hash(&[&of.to_le_bytes(), self.text(name).as_bytes()])),
+        });
         stable_hash(&[
             &version.to_le_bytes(),
             &entry.version.to_bytes(),
@@ -374,6 +394,48 @@ impl Model {
             &sum.to_le_bytes(),
             entry.rel.as_bytes(),
         ])
+    }
+
+    /// Every file has to be checked: the shape of the project is another.
+    pub(crate) fn check_all(&mut self) {
+        self.all_dirty = true;
+    }
+
+    /// Files whose edges may not be those of their inputs any more.
+    pub(crate) fn to_check(&self) -> Vec<(FileId, &FileEntry)> {
+        if self.all_dirty {
+            return self.entries().collect();
+        }
+        let mut dirty: Vec<Name> = self.dirty.iter().filter(|(_, delta)| **delta != 0).map(|(name, _)| *name).collect();
+        for _ in 0..MAX_RENAMES {
+            let aliases: Vec<Name> = self
+                .renames
+                .iter()
+                .filter(|(alias, originals)| {
+                    !dirty.contains(alias) && originals.iter().any(|(original, _)| dirty.contains(original))
+                })
+                .map(|(alias, _)| *alias)
+                .collect();
+            if aliases.is_empty() {
+                break;
+            }
+            dirty.extend(aliases);
+        }
+        let touched =
+            |entry: &FileEntry| entry.inputs.is_none() || dirty.iter().any(|name| entry.mentions.binary_search(name).is_ok());
+        self.entries().filter(|(_, entry)| touched(entry)).collect()
+    }
+
+    /// All files were checked.
+    pub(crate) fn checked(&mut self) {
+        self.all_dirty = false;
+        self.dirty.clear();
+    }
+
+    pub(crate) fn set_stamp(&mut self, id: FileId, stamp: FileStamp) {
+        if let Some(entry) = self.files[id as usize].as_mut() {
+            entry.stamp = stamp;
+        }
     }
 
     /// All files that are in the graph.
@@ -434,7 +496,8 @@ fn expr_bytes(facts: &Facts, expr: ExprId) -> Vec<u8> {
 }
 
 /// What a file adds to the sums of names, and to the shape.
-fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64) {
+fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64, u64) {
+    let mut places = 0u64;
     let facts = &entry.facts;
     let key = |definition: DefId| symbols[entry.symbols[definition as usize] as usize].key;
     let mut out = Vec::with_capacity(facts.definitions.len() + 2 * facts.imports.len());
@@ -453,6 +516,7 @@ fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64) {
             out.push((entry.names[facts.last_name(d.owner) as usize], sum));
         }
         if d.kind == SymbolKind::Module {
+            places = places.wrapping_add(stable_hash(&[&key(at).to_le_bytes(), &at.to_le_bytes()]));
             let path = facts.mod_paths.iter().find(|(of, _)| *of == at).map_or(&b""[..], |&(_, path)| string(path));
             shape = shape.wrapping_add(stable_hash(&[b"mod", &key(at).to_le_bytes(), &[d.flags & flag::ELSEWHERE], path]));
         }
@@ -482,7 +546,7 @@ fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64) {
         let sum = stable_hash(&[b"base", &key(site.scope).to_le_bytes(), &expr_bytes(facts, site.expr)]);
         out.push((entry.names[facts.definitions[site.scope as usize].name as usize], sum));
     }
-    (out, shape)
+    (out, shape, places)
 }
 
 /// Names under which the file knows others, or gives them out.

@@ -1,6 +1,6 @@
 //! From events in the order of the text to facts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ccd_grammars::{DefinitionRole, LanguageId};
 use ccd_text::{LineIndex, Place};
@@ -543,7 +543,7 @@ impl<'t> Builder<'t> {
     /// A function that is defined in a function is both a name bound there and a symbol: calls mean the symbol.
     fn own_functions_over_locals(&mut self) {
         let facts = &self.facts;
-        let nested: std::collections::HashSet<(u32, StrId)> = facts
+        let nested: HashSet<(u32, StrId)> = facts
             .definitions
             .iter()
             .filter(|definition| {
@@ -584,11 +584,10 @@ fn is_callable(kind: SymbolKind) -> bool {
 /// Numbers definitions that have the same kind, name and containers, in the order of the text.
 fn number_equals(facts: &mut Facts) {
     let mut seen: HashMap<(SymbolKind, String), u16> = HashMap::new();
-    let all: std::collections::HashMap<(u32, StrId, SymbolKind), u32> =
-        facts.definitions.iter().fold(HashMap::new(), |mut counts, definition| {
-            *counts.entry((definition.container, definition.name, definition.kind)).or_default() += 1;
-            counts
-        });
+    let all: HashMap<(u32, StrId, SymbolKind), u32> = facts.definitions.iter().fold(HashMap::new(), |mut counts, definition| {
+        *counts.entry((definition.container, definition.name, definition.kind)).or_default() += 1;
+        counts
+    });
     let impls_doubled = facts.definitions.iter().any(|d| d.kind == SymbolKind::Impl);
     for at in 0..facts.definitions.len() {
         let definition = facts.definitions[at];

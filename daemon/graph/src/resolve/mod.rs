@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use crate::{
     Confidence, EdgeKind, SymbolKind,
     edges::{Class, EdgeRecord, FileEdges, Target},
-    facts::{DefId, Facts, ImportKind, NONE, StrId, Strings},
+    facts::{DefId, Facts, ImportKind, Join, NONE, Segment, StrId, Strings},
     layout::{Layout, ModuleId},
     model::{FileEntry, FileId, Model, Name},
 };
@@ -120,7 +120,17 @@ impl<'m> Resolver<'m> {
         let from = entry.facts.site_owner(import.scope);
         let name =
             [import.binding, import.item, entry.facts.last_name(import.path)].into_iter().find(|&id| id != NONE).unwrap_or(NONE);
-        let found = self.import_target(file, at as u32, Want::Any, 0);
+        let found = match import.kind {
+            // `import a.b` binds `a`, but what is imported is `a.b`.
+            ImportKind::Module if entry.language == LanguageId::PYTHON => {
+                let written = self.written(entry, import.path, NONE);
+                match self.layout.imported(self.model, file, &written) {
+                    Some(module) => [Entity::Module(module)].into_iter().collect(),
+                    None => external(written),
+                }
+            }
+            _ => self.import_target(file, at as u32, Want::Any, 0),
+        };
         let mut targets = self.edge_targets(&found);
         targets.truncate(MAX_TARGETS);
         if targets.is_empty() {
@@ -226,6 +236,25 @@ impl<'m> Resolver<'m> {
         (Confidence::Candidate, Target::Undecided(class))
     }
 
+    /// The same for a site: what leads out is told with the path that is written there.
+    fn decide_site(
+        &self,
+        entry: &FileEntry,
+        found: &[Entity],
+        path: &[Segment],
+        class: Class,
+        out: &mut Collector,
+    ) -> (Confidence, Target) {
+        let name = path[path.len() - 1].name;
+        let decided = self.decide(entry, found, name, class, out);
+        let plain = path.len() > 1 && path.iter().all(|segment| segment.name != NONE && segment.join != Join::This);
+        if decided.0 == Confidence::External && found.is_empty() && plain {
+            let parts: Vec<&str> = path.iter().map(|segment| entry.facts.strings.get(segment.name)).collect();
+            return (Confidence::External, out.external(&parts.join(entry.language.row().separator)));
+        }
+        decided
+    }
+
     /// Different definitions. Overloads, and declarations beside their body, are one.
     fn distinct(&self, found: &[Entity]) -> SmallVec<[(FileId, DefId); 2]> {
         let mut out: SmallVec<[(FileId, DefId); 2]> = SmallVec::new();
@@ -298,20 +327,25 @@ impl<'m> Resolver<'m> {
             (_, Some(module)) => {
                 [Entity::Module(self.bound_module(entry, import.binding, &written, module))].into_iter().collect()
             }
+            (_, None) if self.binds_first(entry, import.binding, &written) => {
+                external(written.split('.').next().unwrap_or_default().to_owned())
+            }
             (_, None) => external(written),
         }
     }
 
     /// `import a.b` binds `a`, not `a.b`.
     fn bound_module(&self, entry: &FileEntry, binding: StrId, written: &str, module: ModuleId) -> ModuleId {
-        if entry.language != LanguageId::PYTHON || binding == NONE {
+        if !self.binds_first(entry, binding, written) {
             return module;
         }
         let first = written.split('.').next().unwrap_or_default();
-        if first == written || entry.facts.strings.get(binding) != first {
-            return module;
-        }
         self.layout.by_path(LanguageId::PYTHON, first).unwrap_or(module)
+    }
+
+    fn binds_first(&self, entry: &FileEntry, binding: StrId, written: &str) -> bool {
+        let first = written.split('.').next().unwrap_or_default();
+        entry.language == LanguageId::PYTHON && binding != NONE && first != written && entry.facts.strings.get(binding) == first
     }
 }
 

@@ -91,14 +91,14 @@ impl Resolver<'_> {
             return self.decide(entry, &[], name, class, out);
         }
         match self.dotted(file, site.scope, path, want) {
-            Some(found) => self.decide(entry, &found, name, class, out),
+            Some(found) => self.decide_site(entry, &found, path, class, out),
             None => {
                 let root = entry.facts.strings.get(path[0].name);
                 if builtin::is_builtin(entry.language, root) {
                     let text: Vec<&str> = path.iter().map(|segment| entry.facts.strings.get(segment.name)).collect();
                     return (Confidence::External, out.external(&text.join(".")));
                 }
-                self.decide(entry, &[], name, class, out)
+                self.decide_site(entry, &[], path, class, out)
             }
         }
     }
@@ -187,7 +187,7 @@ impl Resolver<'_> {
                 return (Confidence::External, out.external(&whole.join("::")));
             }
         }
-        self.decide(entry, &[], name, class, out)
+        self.decide_site(entry, &[], path, class, out)
     }
 
     /// Macros are also in scope by the order of the text: one in the file, or the only one of the crate.

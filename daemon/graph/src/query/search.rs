@@ -1,0 +1,254 @@
+//! Finding definitions by name.
+
+use std::path::Path;
+
+use ccd_corpus::Cancel;
+use ccd_grammars::LanguageId;
+
+use super::find::parts_of;
+use crate::{
+    Answer, Page, QueryError, SearchQuery, SymbolKind, SymbolView,
+    engine::{Contents, Graph},
+    facts::flag,
+    model::{SymId, letters},
+};
+
+/// How well a name answers, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Exact,
+    ExactWithoutCase,
+    Prefix,
+    /// The query's words begin words of the name in order: `conf`, `pC`, `parse_conf` for `parseConfig`.
+    Words,
+    Part,
+    /// Its letters in order. Only told if nothing fits better.
+    Letters,
+}
+
+impl Graph {
+    /// Definitions whose names answer the query, best first.
+    pub fn search(&self, query: &SearchQuery, cancel: &Cancel) -> Result<Answer<Page<SymbolView>>, QueryError> {
+        let contents = self.contents();
+        self.ready_for_answers(&contents)?;
+        let mut found = contents.matches(query, cancel)?;
+        let total = found.len();
+        let end = (query.offset + query.limit).min(total);
+        if query.offset < total {
+            let key = |&(fit, symbol): &(Fit, SymId)| {
+                let (kind, hidden, rel, definition) = contents.rank(symbol);
+                let length = contents
+                    .model
+                    .place(symbol)
+                    .map_or(0, |(entry, at)| entry.facts.strings.get(entry.facts.definitions[at as usize].name).len());
+                (fit, kind, hidden, length, rel, definition)
+            };
+            if end < total {
+                found.select_nth_unstable_by(end, |a, b| key(a).cmp(&key(b)));
+            }
+            found[..end].sort_by(|a, b| key(a).cmp(&key(b)));
+        }
+        let page = found.get(query.offset..end).unwrap_or_default();
+        let mut items = Vec::with_capacity(page.len());
+        let mut hidden = 0;
+        for &(_, symbol) in page {
+            match contents.view(symbol).filter(|view| self.is_there(&view.rel)) {
+                Some(view) => items.push(view),
+                None => hidden += 1,
+            }
+        }
+        Ok(self.answer(&contents, Page { items, total: total as u64, hidden }))
+    }
+}
+
+impl Contents {
+    fn matches(&self, query: &SearchQuery, cancel: &Cancel) -> Result<Vec<(Fit, SymId)>, QueryError> {
+        let parts = parts_of(query.query.trim());
+        let Some((last, above)) = parts.split_last() else { return Ok(Vec::new()) };
+        let wanted = Wanted::new(last);
+        let language = query.language.as_deref().and_then(LanguageId::by_name);
+        let mut found: Vec<(Fit, SymId)> = Vec::new();
+        let mut loose: Vec<(Fit, SymId)> = Vec::new();
+        let mut looked = 0u32;
+        for (&name, symbols) in &self.model.by_name {
+            looked += 1;
+            if looked.is_multiple_of(4096) && cancel.is_cancelled() {
+                return Err(QueryError::Cancelled);
+            }
+            if wanted.letters & !self.model.letters_of(name) != 0 || symbols.is_empty() {
+                continue;
+            }
+            let Some(fit) = wanted.fit(self.model.text(name)) else { continue };
+            let list = if fit == Fit::Letters { &mut loose } else { &mut found };
+            for &symbol in symbols {
+                if self.passes(symbol, query, language, above) {
+                    list.push((fit, symbol));
+                }
+            }
+        }
+        self.modules(query, language, &wanted, above, &mut found);
+        Ok(if found.is_empty() { loose } else { found })
+    }
+
+    /// Modules have their names from the layout.
+    fn modules(
+        &self,
+        query: &SearchQuery,
+        language: Option<LanguageId>,
+        wanted: &Wanted,
+        above: &[&str],
+        found: &mut Vec<(Fit, SymId)>,
+    ) {
+        for module in &self.layout.modules {
+            let path = if module.language.family() == LanguageId::TYPESCRIPT {
+                vec![crate::layout::file_name(&module.path)]
+            } else {
+                parts_of(&module.path)
+            };
+            let Some((name, around)) = path.split_last() else { continue };
+            let around_fits = above.is_empty() || around.len() >= above.len() && around[around.len() - above.len()..] == *above;
+            if let Some(fit) = wanted.fit(name).filter(|fit| *fit < Fit::Letters && around_fits) {
+                let &(file, scope) = &module.scopes[0];
+                // Inner modules are found as definitions.
+                let symbol = self.model.file(file).filter(|_| scope == 0).map(|entry| entry.symbols[0]);
+                found.extend(symbol.filter(|&symbol| self.passes(symbol, query, language, &[])).map(|symbol| (fit, symbol)));
+            }
+        }
+    }
+
+    fn passes(&self, symbol: SymId, query: &SearchQuery, language: Option<LanguageId>, above: &[&str]) -> bool {
+        let Some((entry, at)) = self.model.place(symbol) else { return false };
+        let d = &entry.facts.definitions[at as usize];
+        let kind_fits = if query.kinds.is_empty() {
+            d.kind != SymbolKind::Impl && d.flags & flag::ELSEWHERE == 0
+        } else {
+            query.kinds.contains(&d.kind) && d.flags & flag::ELSEWHERE == 0
+        };
+        kind_fits
+            && language.is_none_or(|language| entry.language == language)
+            && query.path_glob.as_ref().is_none_or(|glob| glob.is_match(Path::new(&*entry.rel)))
+            && (above.is_empty() || self.contains_around(symbol, above))
+    }
+
+    /// Whether the containers of a symbol end with these parts, in any case of letters.
+    fn contains_around(&self, symbol: SymId, above: &[&str]) -> bool {
+        let Some(view) = self.view(symbol) else { return false };
+        let qualified = parts_of(&view.qualified);
+        let around = &qualified[..qualified.len().saturating_sub(1)];
+        around.len() >= above.len()
+            && around[around.len() - above.len()..]
+                .iter()
+                .zip(above)
+                .all(|(a, b)| a.eq_ignore_ascii_case(b) || a.to_lowercase() == b.to_lowercase())
+    }
+}
+
+/// What is looked for.
+struct Wanted {
+    text: String,
+    lower: String,
+    /// Without `_` and `-`.
+    squeezed: Vec<char>,
+    words: Vec<String>,
+    letters: u64,
+}
+
+impl Wanted {
+    fn new(text: &str) -> Self {
+        let lower = text.to_lowercase();
+        Self {
+            squeezed: lower.chars().filter(|letter| !matches!(letter, '_' | '-')).collect(),
+            words: words_of(text),
+            letters: letters(text),
+            text: text.to_owned(),
+            lower,
+        }
+    }
+
+    fn fit(&self, name: &str) -> Option<Fit> {
+        if name.is_empty() {
+            return None;
+        }
+        if name == self.text {
+            return Some(Fit::Exact);
+        }
+        let lower = name.to_lowercase();
+        if lower == self.lower {
+            return Some(Fit::ExactWithoutCase);
+        }
+        if lower.starts_with(&self.lower) {
+            return Some(Fit::Prefix);
+        }
+        if words_fit(&self.words, &words_of(name)) {
+            return Some(Fit::Words);
+        }
+        if lower.contains(&self.lower) {
+            return Some(Fit::Part);
+        }
+        let mut rest = lower.chars();
+        let all = self.squeezed.len() > 2 && self.squeezed.iter().all(|wanted| rest.any(|letter| letter == *wanted));
+        all.then_some(Fit::Letters)
+    }
+}
+
+/// The words of a name: split at `_`, `-` and where a capital follows a small letter, in lower case.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut fresh = true;
+    let letters: Vec<char> = name.chars().collect();
+    for (at, &letter) in letters.iter().enumerate() {
+        if !letter.is_alphanumeric() {
+            fresh = true;
+            continue;
+        }
+        let before = at.checked_sub(1).map(|at| letters[at]);
+        let after = letters.get(at + 1);
+        let camel = letter.is_uppercase()
+            && (before.is_some_and(|before| before.is_lowercase() || before.is_numeric())
+                || before.is_some_and(char::is_uppercase) && after.is_some_and(|after| after.is_lowercase()));
+        if fresh || camel {
+            words.push(String::new());
+        }
+        fresh = false;
+        if let Some(word) = words.last_mut() {
+            word.extend(letter.to_lowercase());
+        }
+    }
+    words
+}
+
+/// Whether each wanted word begins a word of the name, in order.
+fn words_fit(wanted: &[String], name: &[String]) -> bool {
+    let mut rest = name.iter();
+    !wanted.is_empty() && wanted.iter().all(|word| rest.any(|of| of.starts_with(word.as_str())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_by_their_parts() {
+        for (query, name, fit) in [
+            ("parseConfig", "parseConfig", Some(Fit::Exact)),
+            ("parseconfig", "parseConfig", Some(Fit::ExactWithoutCase)),
+            ("parse", "parseConfig", Some(Fit::Prefix)),
+            ("config", "parseConfig", Some(Fit::Words)),
+            ("pC", "parseConfig", Some(Fit::Words)),
+            ("parse_conf", "parseConfig", Some(Fit::Words)),
+            ("HTTPServer", "http_server", Some(Fit::Words)),
+            ("arseCon", "parseConfig", Some(Fit::Part)),
+            ("prscfg", "parseConfig", Some(Fit::Letters)),
+            ("größe", "Größe", Some(Fit::ExactWithoutCase)),
+            ("x", "parseConfig", None),
+            ("id", "id", Some(Fit::Exact)),
+        ] {
+            assert_eq!(Wanted::new(query).fit(name), fit, "{query} in {name}");
+        }
+    }
+
+    #[test]
+    fn words() {
+        assert_eq!(words_of("HTTPServer2Go_x-y"), ["http", "server2", "go", "x", "y"]);
+    }
+}
