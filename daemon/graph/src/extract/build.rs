@@ -254,7 +254,8 @@ impl<'t> Builder<'t> {
         for one in &raw.imports {
             let segments: Vec<RawSegment> =
                 one.path.iter().enumerate().map(|(at, &span)| (if at == 0 { Join::Root } else { Join::Path }, span)).collect();
-            let path = self.expr(&segments);
+            // `use *` has no path at all.
+            let path = self.expr(if segments.is_empty() { &[(Join::Root, (0, 0))] } else { &segments });
             let item = match one.item {
                 Some(span) => self.id(span),
                 None if one.default_item => self.intern(b"default"),

@@ -447,6 +447,29 @@ fn an_error_does_not_lose_the_rest() {
 }
 
 #[test]
+fn small_and_broken_sources_come_back_from_the_store() {
+    for text in [
+        "",
+        "fn",
+        "}",
+        "use ::{x};",
+        "use {};",
+        "use *;",
+        "use ::*;",
+        "impl",
+        "extern crate self as a;",
+        "use a::{self};",
+        "x!",
+        "mod",
+        "\n",
+    ] {
+        for language in LanguageId::all() {
+            facts(language, text);
+        }
+    }
+}
+
+#[test]
 fn damaged_facts_are_refused() {
     let bytes =
         codec::encode(&facts(LanguageId::RUST, "use a::b;\nstruct S { x: i32 }\nimpl S { fn f(&self) { self.g(b()) } }\n"));

@@ -35,18 +35,7 @@ impl Graph {
         let total = found.len();
         let end = (query.offset + query.limit).min(total);
         if query.offset < total {
-            let key = |&(fit, symbol): &(Fit, SymId)| {
-                let (kind, hidden, rel, definition) = contents.rank(symbol);
-                let length = contents
-                    .model
-                    .place(symbol)
-                    .map_or(0, |(entry, at)| entry.facts.strings.get(entry.facts.definitions[at as usize].name).len());
-                (fit, kind, hidden, length, rel, definition)
-            };
-            if end < total {
-                found.select_nth_unstable_by(end, |a, b| key(a).cmp(&key(b)));
-            }
-            found[..end].sort_by(|a, b| key(a).cmp(&key(b)));
+            contents.put_first(&mut found, end);
         }
         let page = found.get(query.offset..end).unwrap_or_default();
         let mut items = Vec::with_capacity(page.len());
@@ -62,6 +51,27 @@ impl Graph {
 }
 
 impl Contents {
+    /// Sorts the first `end` of the best to the front.
+    fn put_first(&self, found: &mut Vec<(Fit, SymId)>, end: usize) {
+        let mut keyed: Vec<_> = found
+            .iter()
+            .map(|&(fit, symbol)| {
+                let (kind, hidden, rel, definition) = self.rank(symbol);
+                let length = self
+                    .model
+                    .place(symbol)
+                    .map_or(0, |(entry, at)| entry.facts.strings.get(entry.facts.definitions[at as usize].name).len());
+                ((fit, kind, hidden, length, rel, definition), symbol)
+            })
+            .collect();
+        if end < keyed.len() {
+            keyed.select_nth_unstable_by(end, |(a, _), (b, _)| a.cmp(b));
+            keyed.truncate(end);
+        }
+        keyed.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        *found = keyed.into_iter().map(|((fit, ..), symbol)| (fit, symbol)).collect();
+    }
+
     fn matches(&self, query: &SearchQuery, cancel: &Cancel) -> Result<Vec<(Fit, SymId)>, QueryError> {
         let parts = parts_of(query.query.trim());
         let Some((last, above)) = parts.split_last() else { return Ok(Vec::new()) };
@@ -100,6 +110,10 @@ impl Contents {
         found: &mut Vec<(Fit, SymId)>,
     ) {
         for module in &self.layout.modules {
+            // Inner modules are found as definitions.
+            if module.scopes[0].1 != 0 || wanted.letters & !letters(&module.path) != 0 {
+                continue;
+            }
             let path = if module.language.family() == LanguageId::TYPESCRIPT {
                 vec![crate::layout::file_name(&module.path)]
             } else {
@@ -108,9 +122,8 @@ impl Contents {
             let Some((name, around)) = path.split_last() else { continue };
             let around_fits = above.is_empty() || around.len() >= above.len() && around[around.len() - above.len()..] == *above;
             if let Some(fit) = wanted.fit(name).filter(|fit| *fit < Fit::Letters && around_fits) {
-                let &(file, scope) = &module.scopes[0];
-                // Inner modules are found as definitions.
-                let symbol = self.model.file(file).filter(|_| scope == 0).map(|entry| entry.symbols[0]);
+                let &(file, _) = &module.scopes[0];
+                let symbol = self.model.file(file).map(|entry| entry.symbols[0]);
                 found.extend(symbol.filter(|&symbol| self.passes(symbol, query, language, &[])).map(|symbol| (fit, symbol)));
             }
         }

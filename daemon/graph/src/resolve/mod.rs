@@ -64,6 +64,9 @@ pub(crate) struct Resolver<'m> {
     owners: RefCell<FxHashMap<(FileId, DefId), Option<(FileId, DefId)>>>,
     /// Modules and names that are being looked for: a glob import may lead back.
     under_way: RefCell<Vec<(ModuleId, Name, Want, bool)>>,
+    /// The same for names in functions.
+    local_way: RefCell<Vec<(FileId, DefId, Name, Want)>>,
+    /// Something was not looked for because it is under way.
     cut: RefCell<bool>,
 }
 
@@ -95,6 +98,7 @@ impl<'m> Resolver<'m> {
             found: RefCell::default(),
             owners: RefCell::default(),
             under_way: RefCell::default(),
+            local_way: RefCell::default(),
             cut: RefCell::new(false),
         }
     }

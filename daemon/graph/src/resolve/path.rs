@@ -113,6 +113,19 @@ impl Resolver<'_> {
 
     /// Items of a function: those defined or imported in it.
     fn local_items(&self, file: FileId, entry: &FileEntry, around: DefId, name: Name, want: Want, hops: u32) -> Entities {
+        // An import of a function is looked for in the function itself again, and so may be every glob import on its way.
+        let key = (file, around, name, want);
+        if self.local_way.borrow().contains(&key) {
+            *self.cut.borrow_mut() = true;
+            return Entities::new();
+        }
+        self.local_way.borrow_mut().push(key);
+        let found = self.local_items_once(file, entry, around, name, want, hops);
+        self.local_way.borrow_mut().pop();
+        found
+    }
+
+    fn local_items_once(&self, file: FileId, entry: &FileEntry, around: DefId, name: Name, want: Want, hops: u32) -> Entities {
         let mut found = Entities::new();
         for &(_, _, item) in entry.items_named(around, name) {
             match item {
