@@ -1,4 +1,4 @@
-//! `graph.*`: what is here, and what depends on it. The graph knows no types and says so.
+//! `graph.*`: what is here, and what depends on it. The graph knows no types and says so. (One file: a namespace is read as one page.)
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -69,6 +69,8 @@ struct Facade {
 #[derive(Default)]
 pub(crate) struct Run {
     store: Option<Box<dyn Store>>,
+    /// Where it is.
+    folder: PathBuf,
     opened: bool,
 }
 
@@ -263,10 +265,13 @@ impl Graph {
         }
         if let Some(store) = &run.store
             && (changed > 0 || resolved > 0)
-            && whole
-            && let Err(error) = store.flush()
         {
-            tracing::warn!(%error, "the index could not be written to disk");
+            // After a targeted run the engine's own flush, twice a second, is soon enough.
+            if whole && let Err(error) = store.flush() {
+                tracing::warn!(%error, "the index could not be written to disk");
+            }
+            let contents = self.contents.read().unwrap_or_else(PoisonError::into_inner);
+            crate::store::expect(&run.folder, (contents.model.by_path.len() + contents.left_out.len()) as u64);
         }
         Ok(report)
     }

@@ -178,6 +178,23 @@ fn open_engine(folder: &Path) -> Result<Box<dyn Store>, StoreError> {
     }
 }
 
+/// How many records a store was left with; the engine does not always notice that its log was cut off. A plain file
+/// beside it, which is a hint: none, if it cannot be read.
+pub(crate) fn expected(folder: &Path) -> Option<u64> {
+    std::fs::read_to_string(counted(folder)).ok()?.trim().parse().ok()
+}
+
+/// Notes how many records the store holds.
+pub(crate) fn expect(folder: &Path, records: u64) {
+    if let Err(error) = std::fs::write(counted(folder), format!("{records}\n")) {
+        tracing::debug!(%error, "the number of records could not be noted");
+    }
+}
+
+fn counted(folder: &Path) -> PathBuf {
+    folder.with_file_name("records")
+}
+
 /// Moves a store out of the way. One such is kept, if it is not large.
 pub(crate) fn set_aside(folder: &Path) -> std::io::Result<()> {
     let Some(parent) = folder.parent() else { return Ok(()) };

@@ -98,6 +98,7 @@ impl Graph {
         let name: String =
             name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter)).take(40).collect();
         let folder = self.shared.cache().join("roots").join(format!("{name}-{key:016x}")).join("db");
+        run.folder.clone_from(&folder);
         match store::open(&folder, &schema()) {
             Ok(opened) => {
                 run.store = Some(opened.store);
@@ -127,6 +128,7 @@ impl Graph {
             (Ok(rel), Ok(file)) => files.push((rel.to_owned(), file)),
             _ => damaged += 1,
         });
+        let missing = store::expected(&run.folder).unwrap_or(0).saturating_sub(files.len() as u64);
         let scan_failed = scanned.as_ref().err().map(ToString::to_string);
         damaged += scanned.unwrap_or(0);
         let facts = self.load_facts(&files);
@@ -154,8 +156,9 @@ impl Graph {
         drop(contents);
         damaged += edges_scan.as_ref().copied().unwrap_or(0);
         let failed = scan_failed.or_else(|| edges_scan.err().map(|error| error.to_string()));
-        if damaged > 0 || failed.is_some() {
-            let why = failed.unwrap_or_else(|| format!("{damaged} damaged records"));
+        let already = locked(&self.facade).rebuilt.is_some();
+        if (damaged > 0 || missing > 0 || failed.is_some()) && !already {
+            let why = failed.unwrap_or_else(|| format!("{damaged} records are damaged and {missing} are missing"));
             let reason = format!("parts of the index were rebuilt because its store was damaged: {why}");
             tracing::warn!(root = %self.root.path().display(), "{reason}");
             locked(&self.facade).rebuilt = Some((reason, Instant::now()));

@@ -33,7 +33,7 @@ impl Project {
         Self::open(folder)
     }
 
-    fn open(folder: tempfile::TempDir) -> Self {
+    pub(crate) fn open(folder: tempfile::TempDir) -> Self {
         let cache = folder.path().join("cache");
         let shared = Shared::new(cache);
         let root = Root::open(&folder.path().join("tree"), None).unwrap();

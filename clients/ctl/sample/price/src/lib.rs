@@ -1,0 +1,4 @@
+//! What an order costs.
+
+pub mod invoice;
+pub mod total;

@@ -1,0 +1,97 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::commands;
+
+/// Code intelligence for the project you stand in, from the daemon ccd.
+///
+/// The daemon starts by itself with the first command that needs it. Symbols are named by a name, an id, or
+/// a place: `path:line`, `path:line:column`, `path:line:text`.
+///
+/// Exit codes: 0 ok, 1 refused or found nothing to do, 2 usage, 3 not running or unreachable, 4 internal.
+#[derive(Debug, Parser)]
+#[command(name = "ccctl", version)]
+pub(crate) struct Args {
+    /// Print the result, or the error as {"error": ...}, as one line of JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The root of the project [default: the nearest enclosing folder with a .git, else the working folder].
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) root: Option<PathBuf>,
+    /// The most bytes of text, up to 65536.
+    #[arg(long, global = true, value_name = "BYTES", default_value_t = 8192)]
+    pub(crate) max_bytes: usize,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// What runs, is open and is connected; never starts the daemon.
+    Status(commands::status::Args),
+    /// Open the project and start to index it.
+    Open(commands::open::Args),
+    /// Bring the index up to date and wait for it.
+    Index(commands::index::Args),
+    /// Find definitions by name or a part of one.
+    Search(commands::search::Args),
+    /// The definitions of one file as a tree.
+    Outline(commands::outline::Args),
+    /// One definition: where, its head, its doc comment, its source.
+    Symbol(commands::symbol::Args),
+    /// Who calls a symbol.
+    Callers(commands::callers::Args),
+    /// What a symbol calls.
+    Callees(commands::callees::Args),
+    /// What a file imports.
+    Imports(commands::imports::Args),
+    /// Which files import a file or a module.
+    Importers(commands::importers::Args),
+    /// What a change of these symbols or files can reach.
+    Impact(commands::impact::Args),
+    /// How one symbol leads to another over calls.
+    Path(commands::path::Args),
+    /// A hash of the whole graph.
+    Digest(commands::digest::Args),
+    /// Check folders, socket, versions and sandbox; works with the daemon dead and never starts it.
+    Doctor(commands::doctor::Args),
+    /// The daemon's log.
+    Logs(commands::logs::Args),
+    /// End the daemon and wait until it is gone.
+    Stop(commands::stop::Args),
+    /// The path of the socket.
+    Socket(commands::socket::Args),
+    /// Show all of it on a small project of its own, with a daemon of its own.
+    Demo(commands::demo::Args),
+    /// Completions for a shell, on stdout.
+    Completions(commands::completions::Args),
+}
+
+/// Lists in pages.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Page {
+    /// Entries of one page.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u32>,
+    /// The next page, as the page before named it.
+    #[arg(long)]
+    pub(crate) cursor: Option<String>,
+}
+
+/// Whether an answer may be of half an index.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Wait {
+    /// Answer from what is indexed so far instead of waiting for the index.
+    #[arg(long)]
+    pub(crate) no_wait: bool,
+}
+
+/// Reads a word of the wire; the error lists the words there are.
+pub(crate) fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(Value::String(text.to_owned())).map_err(|error| error.to_string())
+}
