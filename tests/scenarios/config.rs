@@ -49,3 +49,22 @@ fn a_configured_deadline_holds() {
     folders.write("p/a.rs", "fn a() {}\n");
     client.call("graph.index", json!({"workspace": folders.path("p"), "deadline_ms": 20_000}));
 }
+
+#[test]
+fn other_ignore_rules_take_effect_without_a_restart() {
+    let folders = Folders::new();
+    folders.write("p/a.py", "def kept():\n    pass\n");
+    folders.write("p/b_gen.py", "def made():\n    pass\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    client.call("graph.index", json!({"workspace": folders.path("p")}));
+    let find = |client: &mut ccd_tests::Client, name: &str| {
+        let found = client.call("graph.search", json!({"workspace": folders.path("p"), "query": name}));
+        (found["state"] == "ready").then(|| found["total"].as_u64().unwrap())
+    };
+    assert_eq!(find(&mut client, "made"), Some(1));
+    folders.configure("[index]\nignore = [\"*_gen.py\"]\n");
+    assert_eq!(client.call("daemon.reload", json!({}))["applied"], json!(["index.ignore"]));
+    eventually("the ignored file has left the index", || (find(&mut client, "made") == Some(0)).then_some(()));
+    assert_eq!(find(&mut client, "kept"), Some(1));
+}

@@ -134,3 +134,51 @@ fn an_incremental_graph_and_a_fresh_one_agree() {
     assert_eq!(report["files_parsed"], 0, "nothing is parsed twice: {report}");
     assert_eq!(client.call("graph.digest", json!({"workspace": p}))["digest"], digest);
 }
+
+#[test]
+fn what_depends_on_what() {
+    let folders = Folders::new();
+    let (_daemon, mut client) = indexed(&folders);
+    let p = folders.path("p");
+    let callees = client.call("graph.callees", json!({"workspace": p, "symbol": "main"}));
+    assert_eq!(callees["edges"][0]["to"]["name"], "helper", "{callees}");
+    assert_eq!((&callees["edges"][0]["site"]["line"], &callees["edges"][0]["distance"]), (&json!(5), &json!(1)));
+    let imports = client.call("graph.imports", json!({"path": p.join("lib.py")}));
+    assert!(imports["edges"].as_array().unwrap().iter().any(|edge| edge["to"]["rel"] == "util.py"), "{imports}");
+    let importers = client.call("graph.importers", json!({"workspace": p, "path": p.join("util.py")}));
+    assert!(importers["edges"].as_array().unwrap().iter().any(|edge| edge["site"]["rel"] == "lib.py"), "{importers}");
+    for (method, params) in [("graph.imports", json!({"workspace": p})), ("graph.importers", json!({"path": "a", "module": "b"}))]
+    {
+        is_error(&client.refuse(method, params), "invalid_params", -32602);
+    }
+    is_error(&client.refuse("graph.importers", json!({"workspace": p, "module": "no_such"})), "not_found", 1103);
+
+    let impact = client.call("graph.impact", json!({"workspace": p, "symbols": ["helper"]}));
+    let nearest = |impact: &Value| names(&impact["by_distance"][0], "symbols");
+    assert!(nearest(&impact).contains(&"main".to_owned()), "{impact}");
+    assert!(impact["files"].as_array().unwrap().contains(&json!("lib.py")), "{impact}");
+    let of_file = client.call("graph.impact", json!({"paths": [p.join("util.py")]}));
+    assert!(nearest(&of_file).contains(&"main".to_owned()), "{of_file}");
+    assert_eq!(client.refuse("graph.impact", json!({"workspace": p}))["data"]["field"], "symbols");
+
+    let ways = client.call("graph.path", json!({"workspace": p, "from": "main", "to": "helper"}));
+    assert_eq!((&ways["total"], &ways["paths"][0][0]["to"]["name"]), (&json!(1), &json!("helper")), "{ways}");
+    let none = client.call("graph.path", json!({"workspace": p, "from": "helper", "to": "main"}));
+    assert_eq!((&none["total"], &none["paths"]), (&json!(0), &json!([])), "{none}");
+}
+
+#[test]
+fn an_outline_needs_no_index() {
+    let folders = Folders::new();
+    folders.write("p/a.py", "class Box:\n    def open(self):\n        pass\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let path = folders.path("p/a.py");
+    let outline = client.call("graph.outline", json!({"workspace": folders.path("p"), "path": path}));
+    assert_eq!((names(&outline, "symbols"), &outline["total"]), (vec!["Box".to_owned()], &json!(2)), "{outline}");
+    assert_eq!(outline["symbols"][0]["children"][0]["name"], "open");
+    let version = client.call("workspace.read", json!({"path": path}))["version"].clone();
+    assert_eq!(outline["version"], version);
+    let flat = client.call("graph.outline", json!({"path": path, "depth": 1}));
+    assert!(flat["symbols"][0].get("children").is_none(), "{flat}");
+}

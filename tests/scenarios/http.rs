@@ -83,3 +83,27 @@ fn a_body_over_the_limit_is_refused() {
     assert!(text.starts_with("HTTP/1.1 413"), "{text}");
     assert!(text.contains("-32007"), "{text}");
 }
+
+#[test]
+fn hanging_up_cancels_the_call() {
+    let folders = Folders::new();
+    for n in 0..300 {
+        folders.write(&format!("p/m{n}.rs"), "pub fn f() { g() }\n".repeat(100));
+    }
+    let daemon = folders.start();
+    let mut gone = daemon.connect();
+    let call =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "graph.index", "params": {"workspace": folders.path("p"), "full": true}});
+    let body = call.to_string();
+    gone.send(format!("POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n{body}", body.len()));
+    let mut client = daemon.connect();
+    let busy = |client: &mut ccd_tests::Client| {
+        let status = client.call("daemon.status", json!({}));
+        status["connections"].as_array().unwrap().iter().any(|connection| connection["in_flight"] == 1)
+    };
+    eventually("the call is under way", || busy(&mut client).then_some(()));
+    drop(gone);
+    let begin = std::time::Instant::now();
+    eventually("the call is gone", || (!busy(&mut client)).then_some(()));
+    assert!(begin.elapsed() < std::time::Duration::from_secs(1), "{:?}", begin.elapsed());
+}

@@ -54,4 +54,13 @@ fn without_a_watcher_it_says_so() {
     let status = client.call("workspace.status", json!({"workspace": folders.path("p")}));
     assert_eq!(status["index"]["watch"], "off");
     assert!(status["index"]["watch_detail"].as_str().unwrap().contains("poll"), "{status}");
+    // A file that is known is checked before the answer; a new one is found by the next scan.
+    let find = |client: &mut Client, name: &str| {
+        let found = client.call("graph.search", json!({"workspace": folders.path("p"), "query": name}));
+        found["total"].as_u64().unwrap() > 0
+    };
+    folders.write("p/a.rs", "fn changed() {}\n");
+    assert!(find(&mut client, "changed"));
+    folders.write("p/b.rs", "fn added() {}\n");
+    eventually("the new file is found", || find(&mut client, "added").then_some(()));
 }

@@ -111,6 +111,13 @@ impl Daemon {
         Ok(changed)
     }
 
+    /// Makes graphs anew whose caps, ignore rules or watches a reload has changed. Needs the runtime.
+    pub(crate) fn settle(&self, applied: &[String]) {
+        if applied.iter().any(|key| ["index.", "roots.", "watch."].iter().any(|section| key.starts_with(section))) {
+            self.workspaces.settings_changed();
+        }
+    }
+
     /// Whether it takes no more work.
     pub(crate) fn is_draining(&self) -> bool {
         self.drain.is_cancelled()

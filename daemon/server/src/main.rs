@@ -5,7 +5,7 @@ use std::{
     process::ExitCode,
 };
 
-use ccd::lifecycle::{Paths, StartError, Started, start};
+use ccd::lifecycle::{Paths, StartError, Started, own_session, release_streams, start};
 
 const HELP: &str = "\
 ccd: code intelligence for coding agents over one Unix socket
@@ -58,21 +58,12 @@ fn main() -> ExitCode {
 
 fn serve(detached: bool) -> Result<(), StartError> {
     if detached {
-        // It fails where we lead a session already, which is what is wanted.
-        let _ = rustix::process::setsid();
+        own_session();
     }
     let started: Started = start(Paths::from_env()?)?;
     if detached {
         say(&format!("ready {}\n", started.socket().display()));
-        let null = std::fs::OpenOptions::new().read(true).write(true).open("/dev/null");
-        let closed = null.and_then(|null| {
-            rustix::stdio::dup2_stdin(&null)?;
-            // Whoever started us reads until here.
-            rustix::stdio::dup2_stdout(&null)?;
-            rustix::stdio::dup2_stderr(&null)?;
-            Ok(())
-        });
-        closed.map_err(|error| StartError::System { what: "/dev/null", error })?;
+        release_streams().map_err(|error| StartError::System { what: "/dev/null", error })?;
     }
     started.serve();
     Ok(())

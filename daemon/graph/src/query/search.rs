@@ -78,7 +78,7 @@ impl Contents {
         let wanted = Wanted::new(last);
         let language = query.language.as_deref().and_then(LanguageId::by_name);
         let mut found: Vec<(Fit, SymId)> = Vec::new();
-        let mut loose: Vec<(Fit, SymId)> = Vec::new();
+        let mut loose: Vec<&[SymId]> = Vec::new();
         let mut looked = 0u32;
         for (&name, symbols) in &self.model.by_name {
             looked += 1;
@@ -89,15 +89,20 @@ impl Contents {
                 continue;
             }
             let Some(fit) = wanted.fit(self.model.text(name)) else { continue };
-            let list = if fit == Fit::Letters { &mut loose } else { &mut found };
-            for &symbol in symbols {
-                if self.passes(symbol, query, language, above) {
-                    list.push((fit, symbol));
-                }
+            if fit == Fit::Letters {
+                loose.push(symbols);
+                continue;
             }
+            found.extend(
+                symbols.iter().filter(|&&symbol| self.passes(symbol, query, language, above)).map(|&symbol| (fit, symbol)),
+            );
         }
         self.modules(query, language, &wanted, above, &mut found);
-        Ok(if found.is_empty() { loose } else { found })
+        if found.is_empty() {
+            let symbols = loose.into_iter().flatten().filter(|&&symbol| self.passes(symbol, query, language, above));
+            found.extend(symbols.map(|&symbol| (Fit::Letters, symbol)));
+        }
+        Ok(found)
     }
 
     /// Modules have their names from the layout.
@@ -185,6 +190,9 @@ impl Wanted {
         if name == self.text {
             return Some(Fit::Exact);
         }
+        if name.is_ascii() && self.lower.is_ascii() {
+            return self.fit_ascii(name.as_bytes());
+        }
         let lower = name.to_lowercase();
         if lower == self.lower {
             return Some(Fit::ExactWithoutCase);
@@ -202,6 +210,55 @@ impl Wanted {
         let all = self.squeezed.len() > 2 && self.squeezed.iter().all(|wanted| rest.any(|letter| letter == *wanted));
         all.then_some(Fit::Letters)
     }
+
+    /// The same for names in ASCII, which nearly all are, without making strings.
+    fn fit_ascii(&self, name: &[u8]) -> Option<Fit> {
+        // Whatever fits holds the letters in order, so this spares nearly all names the rest.
+        let mut rest = name.iter();
+        let in_order = |wanted: &char| rest.any(|letter| char::from(letter.to_ascii_lowercase()) == *wanted);
+        if !self.squeezed.iter().all(in_order) {
+            return None;
+        }
+        let wanted = self.lower.as_bytes();
+        if name.len() >= wanted.len() && name[..wanted.len()].eq_ignore_ascii_case(wanted) {
+            return Some(if name.len() == wanted.len() { Fit::ExactWithoutCase } else { Fit::Prefix });
+        }
+        if self.words_begin_words(name) {
+            return Some(Fit::Words);
+        }
+        if name.windows(wanted.len()).any(|part| part.eq_ignore_ascii_case(wanted)) {
+            return Some(Fit::Part);
+        }
+        (self.squeezed.len() > 2).then_some(Fit::Letters)
+    }
+
+    fn words_begin_words(&self, name: &[u8]) -> bool {
+        let mut words = self.words.iter();
+        let Some(mut word) = words.next() else { return false };
+        for at in (0..name.len()).filter(|&at| begins_word(name, at)) {
+            let rest = &name[at..];
+            if rest.len() >= word.len() && rest[..word.len()].eq_ignore_ascii_case(word.as_bytes()) {
+                match words.next() {
+                    Some(next) => word = next,
+                    None => return true,
+                }
+            }
+        }
+        false
+    }
+}
+
+/// Whether a word of a name begins here, by the rules of [`words_of`].
+fn begins_word(name: &[u8], at: usize) -> bool {
+    let letter = name[at];
+    if !letter.is_ascii_alphanumeric() {
+        return false;
+    }
+    let Some(before) = at.checked_sub(1).map(|at| name[at]) else { return true };
+    let after_lower = name.get(at + 1).is_some_and(u8::is_ascii_lowercase);
+    !before.is_ascii_alphanumeric()
+        || letter.is_ascii_uppercase()
+            && (before.is_ascii_lowercase() || before.is_ascii_digit() || before.is_ascii_uppercase() && after_lower)
 }
 
 /// The words of a name: split at `_`, `-` and where a capital follows a small letter, in lower case.
@@ -257,6 +314,15 @@ mod tests {
             ("id", "id", Some(Fit::Exact)),
         ] {
             assert_eq!(Wanted::new(query).fit(name), fit, "{query} in {name}");
+        }
+    }
+
+    #[test]
+    fn both_ways_of_finding_words_agree() {
+        for name in ["parseConfig", "HTTPServer2Go", "x_y-z", "__init__", "A", "aB1C", "utf8Decode", "IOError"] {
+            let starts: Vec<String> = words_of(name);
+            let found = (0..name.len()).filter(|&at| begins_word(name.as_bytes(), at)).count();
+            assert_eq!(found, starts.len(), "{name}");
         }
     }
 

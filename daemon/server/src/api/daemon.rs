@@ -89,9 +89,7 @@ pub(super) async fn reload(call: Call, _: ReloadParams) -> Result<ReloadResult, 
     let daemon = call.daemon.clone();
     match call.query(move |_| daemon.reload()).await? {
         Ok((applied, needs_restart)) => {
-            if applied.iter().any(|key| key.starts_with("index.") || key.starts_with("roots.") || key.starts_with("watch.")) {
-                call.daemon.workspaces.settings_changed();
-            }
+            call.daemon.settle(&applied);
             Ok(ReloadResult { applied, needs_restart })
         }
         Err(ConfigError { file, line, reason }) => {

@@ -182,10 +182,9 @@ async fn until_told(daemon: &Arc<Daemon>, signals: &mut Signals) {
             _ = signals.int.recv() => daemon.begin_drain("SIGINT"),
             _ = signals.hup.recv() => {
                 let daemon = Arc::clone(daemon);
-                tokio::task::spawn_blocking(move || {
-                    if let Err(error) = daemon.reload() {
-                        tracing::error!(%error, "the configuration was not read again; the old one stays");
-                    }
+                tokio::task::spawn_blocking(move || match daemon.reload() {
+                    Ok((applied, _)) => daemon.settle(&applied),
+                    Err(error) => tracing::error!(%error, "the configuration was not read again; the old one stays"),
                 });
             }
         }
