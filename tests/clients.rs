@@ -11,6 +11,7 @@ use std::{
 
 use ccd_client::{Client, ConnectOptions, Paths, lock};
 use ccd_protocol::{
+    daemon::{Status, StatusParams},
     events::{SubscribeParams, Topic},
     graph::{Index, IndexParams},
 };
@@ -295,6 +296,19 @@ async fn an_older_idle_daemon_is_replaced_and_a_newer_one_is_not() {
     older.client.build = "0.0.1".to_owned();
     let third = Client::connect(older).await.unwrap().hello().await.unwrap();
     assert_eq!(second.instance, third.instance);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_daemon_is_started_again_by_the_next_read() {
+    let place = Place::new();
+    let client = Client::connect(place.options()).await.unwrap();
+    let first = client.hello().await.unwrap();
+    let pid = rustix::process::Pid::from_raw(i32::try_from(first.pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    // Whether the call meets the end or finds it behind itself, the socket is still there and nobody listens.
+    let status = client.call::<Status>(&StatusParams::default()).await.unwrap();
+    assert_ne!(status.instance, first.instance);
+    assert_eq!(client.hello().await.unwrap().instance, status.instance);
 }
 
 #[tokio::test(flavor = "multi_thread")]
