@@ -96,12 +96,18 @@ impl Wire {
     }
 
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> anyhow::Result<Value> {
+        self.call_if_ready(method, params)?.with_context(|| format!("{method}: the index has no answer yet"))
+    }
+
+    /// `None` as long as the index has no answer.
+    pub(crate) fn call_if_ready(&mut self, method: &str, params: &Value) -> anyhow::Result<Option<Value>> {
         self.time(method, params)?;
         let mut answer: Value = serde_json::from_str(&self.line)?;
-        if let Some(error) = answer.get("error") {
-            bail!("{method}: {error}");
+        match answer.get("error") {
+            Some(error) if error["data"]["kind"] == "index_not_ready" => Ok(None),
+            Some(error) => bail!("{method}: {error}"),
+            None => Ok(Some(answer["result"].take())),
         }
-        Ok(answer["result"].take())
     }
 }
 

@@ -75,8 +75,8 @@ pub(crate) fn run(base: &Path, project: &Path, sources: &Sources) -> anyhow::Res
     let begun = Instant::now();
     wire.call("workspace.open", &json!({"root": root}))?;
     until(|| {
-        let found = wire.call("graph.search", &json!({"workspace": root, "query": "bench_unchanged"}))?;
-        Ok(found["state"] == "ready" && found["total"].as_u64() > Some(0))
+        let found = wire.call_if_ready("graph.search", &json!({"workspace": root, "query": "bench_unchanged"}))?;
+        Ok(found.is_some_and(|found| found["state"] == "ready" && found["total"].as_u64() > Some(0)))
     })?;
     let again = begun.elapsed();
     let indexed_again = wire.call("graph.index", &json!({"workspace": root}))?;
@@ -115,8 +115,8 @@ fn change(wire: &mut Wire, root: &str, file: &Path, n: usize) -> anyhow::Result<
     let begun = Instant::now();
     fs::write(file, format!("pub fn bench_unchanged() {{}}\npub fn {name}() {{ bench_unchanged() }}\n"))?;
     until(|| {
-        let found = wire.call("graph.search", &json!({"workspace": root, "query": name, "limit": 1}))?;
-        Ok(found["symbols"][0]["name"] == name.as_str())
+        let found = wire.call_if_ready("graph.search", &json!({"workspace": root, "query": name, "limit": 1}))?;
+        Ok(found.is_some_and(|found| found["symbols"][0]["name"] == name.as_str()))
     })?;
     Ok(begun.elapsed())
 }

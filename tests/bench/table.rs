@@ -25,7 +25,7 @@ pub(crate) fn print(sources: &Sources, runs: &[Measured]) {
         ("symbols / edges", format!("{:.0} / {:.0}", median(&|run| float(run.symbols)), median(&|run| float(run.edges)))),
         ("cold index, s", format!("{cold:.2}")),
         ("lines a second", format!("{:.0}", lines / cold)),
-        ("peak resident memory, MiB", format!("{:.0}", median(&|run| run.peak_mib))),
+        ("peak resident memory while indexing, MiB", format!("{:.0}", median(&|run| run.peak_mib))),
         ("resident memory after the questions, MiB", format!("{:.0}", median(&|run| run.warm_mib))),
         ("store, bytes a line", format!("{:.1}", median(&|run| float(run.store_bytes)) / lines)),
         ("open again unchanged, to the first answer of search, ms", format!("{:.0}", median(&|run| ms(run.again)))),

@@ -129,6 +129,18 @@ class Calling(Daemon):
         callers = client.call("graph.callers", workspace=self.root, symbol="helper")
         self.assertEqual([edge["from"]["name"] for edge in callers["edges"]], ["main"])
 
+    def test_imports_and_ways(self):
+        self.write("app.py", "from lib import main\n\n\ndef run():\n    return main()\n")
+        client = self.client()
+        client.call("graph.index", workspace=self.root)
+        path = {name: os.path.join(self.root, name) for name in ("app.py", "lib.py")}
+        imports = client.call("graph.imports", workspace=self.root, path=path["app.py"])
+        self.assertEqual([edge["to"]["rel"] for edge in imports["edges"]], ["lib.py"])
+        importers = client.call("graph.importers", workspace=self.root, path=path["lib.py"])
+        self.assertEqual([edge["site"]["rel"] for edge in importers["edges"]], ["app.py"])
+        way = client.call("graph.path", workspace=self.root, **{"from": "run", "to": "helper"})
+        self.assertEqual([edge["to"]["name"] for edge in way["paths"][0]], ["main", "helper"])
+
     def test_errors_have_their_kind(self):
         client = self.client()
         for kind, code, method, params in (

@@ -22,8 +22,9 @@ pub(crate) async fn shown<T>(
     // Progress is a courtesy: without events the work goes on.
     let Ok(mut events) = client.subscribe(&params).await else { return work.await };
     let bar = ProgressBar::new(0).with_style(
-        ProgressStyle::with_template("indexing {bar:30} {pos}/{len} files {elapsed}").expect("the template is constant"),
+        ProgressStyle::with_template("{msg} {bar:30} {pos}/{len} files {elapsed}").expect("the template is constant"),
     );
+    bar.set_message("indexing");
     bar.enable_steady_tick(Duration::from_millis(200));
     let result = tokio::select! {
         result = work => result,
@@ -40,6 +41,8 @@ async fn follow(events: &mut EventStream, bar: &ProgressBar, token: &str) -> std
         // A run that another caller started goes by that caller's token and is the same work.
         let ours = event.token.as_deref().is_none_or(|of| of == token);
         if ours && let (Some(done), Some(total)) = (number(&event.data, "done"), number(&event.data, "total")) {
+            // After the last file the names are still to be resolved, and that is no standstill.
+            bar.set_message(if done < total { "indexing" } else { "resolving" });
             bar.set_length(total);
             bar.set_position(done);
         }

@@ -69,7 +69,7 @@ impl Connection {
             .request_timeout(Duration::from_secs(24 * 3600))
             .set_rpc_middleware(RpcServiceBuilder::new().layer_fn(move |service| NoteIds { service, calls: noted.clone() }))
             .build_with_tokio(
-                Sender { socket: write },
+                Sender { socket: write, events: events.clone() },
                 Receiver { socket: BufReader::new(read), calls: calls.clone(), events: events.clone() },
             );
         let params = HelloParams {

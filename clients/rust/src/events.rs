@@ -14,7 +14,7 @@ use std::{
 };
 
 use ccd_protocol::events::Event;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 
 /// Events that wait for a reader, at most.
 const QUEUE: usize = 1024;
@@ -37,11 +37,14 @@ struct Inner {
 
 /// The queues of one connection.
 #[derive(Debug, Default)]
-pub(crate) struct Router(Mutex<Inner>);
+pub(crate) struct Router {
+    inner: Mutex<Inner>,
+    ended: Notify,
+}
 
 impl Router {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// Puts an event into its queue.
@@ -90,6 +93,12 @@ impl Router {
         inner.closed = true;
         inner.queues.clear();
         inner.early.clear();
+        self.ended.notify_one();
+    }
+
+    /// Waits until the receiving side has read to its end.
+    pub(crate) async fn ended(&self) {
+        self.ended.notified().await;
     }
 }
 

@@ -27,8 +27,12 @@ const WRITE_LIMIT: Duration = Duration::from_secs(30);
 /// The longest line taken: the largest response that a configuration can allow (256 MiB), and its envelope.
 const LINE_LIMIT: u64 = 257 * 1024 * 1024;
 
+/// How long the last words of a daemon that closed the connection are waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 pub(crate) struct Sender {
     pub(crate) socket: OwnedWriteHalf,
+    pub(crate) events: Arc<Router>,
 }
 
 impl TransportSenderT for Sender {
@@ -36,9 +40,14 @@ impl TransportSenderT for Sender {
 
     async fn send(&mut self, mut message: String) -> Result<(), io::Error> {
         message.push('\n');
-        tokio::time::timeout(WRITE_LIMIT, self.socket.write_all(message.as_bytes()))
+        let sent = tokio::time::timeout(WRITE_LIMIT, self.socket.write_all(message.as_bytes()))
             .await
-            .map_err(|_| io::Error::new(io::ErrorKind::TimedOut, "the daemon took nothing for 30 s"))?
+            .unwrap_or_else(|_| Err(io::Error::new(io::ErrorKind::TimedOut, "the daemon took nothing for 30 s")));
+        if sent.is_err() {
+            // jsonrpsee stops reading once this returns, and `busy` may still lie in the socket.
+            let _ = tokio::time::timeout(LAST_WORDS, self.events.ended()).await;
+        }
+        sent
     }
 }
 
