@@ -13,6 +13,7 @@ use ccd_protocol::{
     daemon::{Memory, MethodsResult},
     events::Topic,
 };
+use ccd_watch::StartSource;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -71,6 +72,11 @@ pub(crate) struct Daemon {
 impl Daemon {
     /// A daemon that serves nothing yet.
     pub(crate) fn new(paths: Paths, config: Config, activated: bool) -> Arc<Self> {
+        Self::with_source(paths, config, activated, None)
+    }
+
+    /// The same with another source of changes on disk.
+    pub(crate) fn with_source(paths: Paths, config: Config, activated: bool, source: Option<StartSource>) -> Arc<Self> {
         let settings = Settings::new(config, activated);
         let graphs = ccd_graph::Shared::new(paths.cache.clone());
         Arc::new_cyclic(|daemon| Self {
@@ -82,7 +88,7 @@ impl Daemon {
             queries: Pool::new("query", settings.workers()),
             targeted: Pool::new("index-paths", TARGETED_RUNS),
             full_runs: Pool::new("index", FULL_RUNS),
-            workspaces: Workspaces::new(daemon.clone()),
+            workspaces: Workspaces::new(daemon.clone(), source),
             graphs,
             executable: Executable::current(),
             replaced: OnceLock::new(),

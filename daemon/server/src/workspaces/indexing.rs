@@ -124,29 +124,31 @@ impl Workspace {
         let cancel = Cancel::new();
         let _guard = CancelOnDrop(cancel.clone());
         let (reporter, workspace, token_of_run) = (Arc::clone(daemon), Arc::clone(self), token.clone());
-        let report = pool
-            .run(turn, move || {
-                // The gate is held by the work and not by the future: a dropped future leaves the work running for a moment.
-                let _gate = gate;
-                let begin = Instant::now();
-                let told = AtomicU64::new(0);
-                let progress = |done: u64, total: u64| {
-                    if full {
-                        workspace.see_run(done, total);
-                    }
-                    let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    let last = told.load(Relaxed);
-                    let due = now.saturating_sub(last) >= PROGRESS.as_millis() as u64 || done == total;
-                    if full && due && told.compare_exchange(last, now, Relaxed, Relaxed).is_ok() {
-                        let data = ProgressData { root: &workspace.path, done, total };
-                        reporter.publish(Topic::IndexProgress, Some(&workspace.path), token_of_run.as_ref(), &data);
-                    }
-                };
-                let report = graph.index(&request, &cancel, &progress);
-                let state = workspace.look(&graph);
-                report.map(|report| (report, state))
-            })
-            .await?;
+        let running = pool.run(turn, move || {
+            // The gate is held by the work and not by the future: a dropped future leaves the work running for a moment.
+            let _gate = gate;
+            let begin = Instant::now();
+            let told = AtomicU64::new(0);
+            let progress = |done: u64, total: u64| {
+                if full {
+                    workspace.see_run(done, total);
+                }
+                let now = u64::try_from(begin.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let last = told.load(Relaxed);
+                let due = now.saturating_sub(last) >= PROGRESS.as_millis() as u64 || done == total;
+                if full && due && told.compare_exchange(last, now, Relaxed, Relaxed).is_ok() {
+                    let data = ProgressData { root: &workspace.path, done, total };
+                    reporter.publish(Topic::IndexProgress, Some(&workspace.path), token_of_run.as_ref(), &data);
+                }
+            };
+            let report = graph.index(&request, &cancel, &progress);
+            let state = workspace.look(&graph);
+            report.map(|report| (report, state))
+        });
+        let report = tokio::select! {
+            report = running => report?,
+            () = self.closed.cancelled() => return Err(RunError::Closed),
+        };
         self.runs.send_modify(|runs| *runs += 1);
         let (report, state) = report?;
         if full {

@@ -7,6 +7,8 @@
 mod changes;
 mod indexing;
 pub(crate) mod place;
+#[cfg(test)]
+mod tests;
 mod workspace;
 
 use std::{
@@ -20,7 +22,7 @@ use std::{
 
 use ccd_files::{FileError, Root, RootError};
 use ccd_protocol::{ErrorKind, RpcError, daemon::WorkspaceSummary};
-use ccd_watch::Watcher;
+use ccd_watch::{StartSource, Watcher};
 use dashmap::DashMap;
 use tokio::sync::mpsc;
 
@@ -70,15 +72,20 @@ pub(crate) struct Where {
 }
 
 impl Workspaces {
-    pub(crate) fn new(daemon: Weak<Daemon>) -> Self {
+    /// None are open; nothing is watched before one is. Tests bring their own source of events.
+    pub(crate) fn new(daemon: Weak<Daemon>, source: Option<StartSource>) -> Self {
         let (send, receive) = mpsc::channel(WAITING);
         let overrun = Arc::new(AtomicBool::new(false));
         let lost = Arc::clone(&overrun);
-        let watcher = Watcher::new(move |event| {
+        let tell = move |event| {
             if send.try_send(event).is_err() {
                 lost.store(true, Relaxed);
             }
-        });
+        };
+        let watcher = match source {
+            Some(source) => Watcher::with_source(source, tell),
+            None => Watcher::new(tell),
+        };
         Self {
             daemon,
             open: DashMap::new(),

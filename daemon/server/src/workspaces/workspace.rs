@@ -22,6 +22,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{api::convert, config::WatchMode, daemon::Daemon};
 
+/// A run that was cancelled is waited for this long before its graph is closed.
+const LEAVING: Duration = Duration::from_secs(2);
+
 /// What waits to be indexed.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
@@ -311,13 +314,15 @@ impl Workspace {
         self.closed.cancelled().await;
     }
 
-    /// Ends its task and writes the graph out.
+    /// Ends its task and its run, and writes the graph out. Blocks.
     pub(super) fn close(&self) {
         self.closed.cancel();
-        let graph = locked(&self.core).graph.take();
-        if let Some(graph) = graph {
-            graph.close();
+        // Its token is set by that; it looks at it after each file.
+        let until = Instant::now() + LEAVING;
+        while self.gate.available_permits() == 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
         }
+        self.drop_graph();
     }
 }
 
