@@ -28,6 +28,7 @@
 (property_signature name: (_) @name) @def.property
 (public_field_definition name: (_) @name value: (_)? @value) @def.property
 (required_parameter (accessibility_modifier) pattern: (identifier) @name) @def.property
+(optional_parameter (accessibility_modifier) pattern: (identifier) @name) @def.property
 (pair key: [(property_identifier) (string)] @name
   value: [(arrow_function) (function_expression) (generator_function)]) @def.method
 

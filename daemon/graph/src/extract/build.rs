@@ -331,6 +331,10 @@ impl<'t> Builder<'t> {
             flags |= flag::MACRO_EXPORT | flag::EXPORTED;
         }
         for &span in &raw.names {
+            // A blank name defines nothing, in any language.
+            if self.slice(span) == b"_" {
+                continue;
+            }
             let name = if kind == SymbolKind::Impl { self.impl_name(owner, of_trait) } else { self.id(span) };
             if self.language == LanguageId::PYTHON
                 && matches!(kind, SymbolKind::Constant | SymbolKind::Variable | SymbolKind::Property)

@@ -59,7 +59,7 @@ pub(crate) fn extract(
         parse_error |= has_error;
         if let Some((_, start, _, end)) = within {
             // The tokens of this body were scanned for calls; the tree knows better.
-            events.retain(|event: &event::Event| (event.end as usize) <= start || (event.start as usize) >= end);
+            events.retain(|event: &event::Event| !((event.start as usize) >= start && (event.end as usize) <= end));
         }
         event::read(language, &tree, text, &mut events, &mut pending);
     }

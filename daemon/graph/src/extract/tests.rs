@@ -447,6 +447,14 @@ fn an_error_does_not_lose_the_rest() {
 }
 
 #[test]
+fn a_macro_with_items_does_not_hide_the_function_around_it() {
+    let facts = facts(LanguageId::RUST, "fn outer() { pin! { struct S { x: u32 } impl S { fn inner(&self) {} } } after(); }");
+    let found: Vec<_> = facts.definitions.iter().map(|d| facts.strings.get(d.name)).collect();
+    assert_eq!(found, ["", "outer", "S", "x", "impl S", "inner"]);
+    assert_eq!(facts.sites.len(), 2);
+}
+
+#[test]
 fn small_and_broken_sources_come_back_from_the_store() {
     for text in [
         "",
