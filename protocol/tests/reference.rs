@@ -1,4 +1,5 @@
 //! The generated reference must be as the types are.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 use std::{fs, path::Path};
 

@@ -55,7 +55,8 @@ fn check(mut indexed: Indexed, kinds: &[&str], at_least: usize, command: impl Fn
 
 #[test]
 fn python_definitions_equal_those_of_its_ast() {
-    let output = Command::new("python3").args(["-c", "import sysconfig; print(sysconfig.get_paths()['stdlib'])"]).output().unwrap();
+    let output =
+        Command::new("python3").args(["-c", "import sysconfig; print(sysconfig.get_paths()['stdlib'])"]).output().unwrap();
     let library = String::from_utf8(output.stdout).unwrap();
     let indexed = Indexed::new(&Path::new(library.trim()).join("asyncio"), &[".py"]);
     check(indexed, &["function", "method", "class", "test"], 500, |root| {
@@ -81,9 +82,8 @@ fn go_definitions_equal_those_of_go_ast() {
 fn typescript_definitions_equal_those_of_the_compiler() {
     let compiler = tool("CCD_TYPESCRIPT");
     let indexed = Indexed::new(&tool("CCD_RXJS").join("src"), &[".ts"]);
-    let kinds = [
-        "function", "method", "class", "interface", "type_alias", "enum", "enum_member", "property", "constant", "variable",
-    ];
+    let kinds =
+        ["function", "method", "class", "interface", "type_alias", "enum", "enum_member", "property", "constant", "variable"];
     check(indexed, &kinds, 1000, |root| {
         let mut command = Command::new("node");
         command.arg(script("definitions.mjs")).arg(&compiler).arg(root);

@@ -19,7 +19,10 @@ use serde_json::{Value, json};
 fn crate_sources(name: &str) -> PathBuf {
     let lock: toml::Table = fs::read_to_string(repository().join("Cargo.lock")).unwrap().parse().unwrap();
     let packages = lock["package"].as_array().unwrap();
-    let version = packages.iter().find(|package| package["name"].as_str() == Some(name)).map(|package| package["version"].as_str().unwrap());
+    let version = packages
+        .iter()
+        .find(|package| package["name"].as_str() == Some(name))
+        .map(|package| package["version"].as_str().unwrap());
     let version = version.unwrap_or_else(|| panic!("{name} is not in Cargo.lock"));
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"))).unwrap();
@@ -36,7 +39,8 @@ fn repository() -> PathBuf {
 /// A thing that `tests/run` gets.
 fn tool(variable: &str) -> PathBuf {
     let path = std::env::var_os(variable).map(PathBuf::from);
-    path.filter(|path| path.symlink_metadata().is_ok()).unwrap_or_else(|| panic!("${variable} is not set to what is there; run ./tests/run"))
+    path.filter(|path| path.symlink_metadata().is_ok())
+        .unwrap_or_else(|| panic!("${variable} is not set to what is there; run ./tests/run"))
 }
 
 /// Copies the files of a folder whose names end so, in the same places.

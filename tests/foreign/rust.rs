@@ -62,7 +62,12 @@ fn every_function_is_a_symbol(mut indexed: Indexed) {
             }
         }
     }
-    assert!(missing.is_empty(), "{} of {functions} functions are no symbols: {:#?}", missing.len(), &missing[..missing.len().min(20)]);
+    assert!(
+        missing.is_empty(),
+        "{} of {functions} functions are no symbols: {:#?}",
+        missing.len(),
+        &missing[..missing.len().min(20)]
+    );
     assert!(functions > 100 && unparsed.len() <= 2, "{functions} functions; syn does not read {unparsed:?}");
     println!("{functions} functions are symbols; syn does not read {unparsed:?}");
 }

@@ -91,5 +91,5 @@ pub(crate) fn is_foreign(name: &OsStr, entries: &[(OsString, EntryKind)]) -> boo
         let found = entries.binary_search_by(|(entry, _)| entry.as_os_str().cmp(OsStr::new(marker)));
         found.is_ok_and(|at| entries[at].1 == EntryKind::File)
     };
-    is_foreign_name(name) || MARKERS.iter().any(|marker| marked(marker))
+    is_foreign_name(name) || MARKERS.iter().any(marked)
 }

@@ -150,7 +150,7 @@ pub(crate) fn rules_for(root: &Root, rel: &Path, is_dir: bool, limits: &Limits) 
     let folder = rel.parent().unwrap_or(Path::new(""));
     let Some(above) = rules_above(root, folder, &configured) else { return false };
     let rules = above.inside(root, folder, true);
-    !is_left_out(&rules, &configured, rel, is_dir) && !(is_dir && is_foreign_below(root, rel))
+    !(is_left_out(&rules, &configured, rel, is_dir) || is_dir && is_foreign_below(root, rel))
 }
 
 fn is_left_out(rules: &Rules, configured: &ignore::gitignore::Gitignore, rel: &Path, is_dir: bool) -> bool {

@@ -1,4 +1,5 @@
 //! What a walk takes and what it leaves out, and that it says so.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 use std::{
     ffi::OsStr,

@@ -3,10 +3,12 @@
 //! Files hold their facts and their resolved edges; the indexes over them (symbols by id and by name, members by
 //! type, edges by what they lead to) are kept in step file by file, so one changed file costs one file.
 //!
-//! What decides how a file resolves, beside its own facts, is summed up in two kinds of number that change in step too:
-//! for each name a sum over the definitions and imports that carry it ([`Model::name_sum`]), and one sum over the
-//! shape of the project ([`Model::shape`]): paths, packages, module declarations, glob imports. A file has to be
-//! resolved again exactly when the shape, or the sum of a name it mentions, is another than when it was resolved.
+//! What decides how a file resolves, beside its own facts, is summed up in numbers that change in step too: for each
+//! name a sum over the definitions and imports that carry it, and where they stand ([`Model::name_sums`]); the place of
+//! the file in the layout ([`FileEntry::home`]) and where its imports lead in it ([`FileEntry::routes`]); and one sum over
+//! what concerns all files, the glob imports and manifests ([`Model::shape`]). A file has to be resolved again exactly
+//! when one of them is another than when it was resolved, so a changed body, and a new file as well, costs itself and
+//! those that name what it holds.
 
 use std::{path::Path, sync::Arc};
 
@@ -68,6 +70,12 @@ pub(crate) struct FileEntry {
     pub(crate) exports: Box<[(Name, Name)]>,
     /// Names that its sites and imports mention, sorted.
     pub(crate) mentions: Box<[Name]>,
+    /// The names by which others may mean the file: its own without the ending, and its folder's.
+    place_names: [Name; 2],
+    /// A hash of the module that the file is in the layout; 0 before there is one.
+    pub(crate) home: u64,
+    /// A hash of the modules that its imports lead to.
+    pub(crate) routes: u64,
     pub(crate) edges: Arc<FileEdges>,
     /// The inputs under which the edges were made; none if they are not made yet.
     pub(crate) inputs: Option<u64>,
@@ -114,14 +122,16 @@ pub(crate) struct Model {
     pub(crate) incoming: FxHashMap<SymId, Vec<(FileId, u32)>>,
     /// Edges that may lead to any definition of a name.
     pub(crate) undecided: FxHashMap<Name, Vec<(FileId, u32)>>,
-    pub(crate) name_sums: FxHashMap<Name, u64>,
+    name_sums: FxHashMap<Name, u64>,
     /// Names that imports give to other names: alias to originals, counted.
     renames: FxHashMap<Name, SmallVec<[(Name, u32); 1]>>,
     /// By how much sums changed since all files were checked.
     dirty: FxHashMap<Name, u64>,
+    /// Files that are elsewhere in the layout since.
+    moved: rustc_hash::FxHashSet<FileId>,
     all_dirty: bool,
     shape_sum: u64,
-    /// Like the shape, with the places of inner modules in their files: the layout refers to them.
+    /// Over all that the layout is made of and refers to.
     places_sum: u64,
     /// For each name which letters and digits it holds, as bits.
     letters: Vec<u64>,
@@ -193,9 +203,36 @@ impl Model {
         self.by_key.get(&key).copied()
     }
 
-    /// Everything that the layout refers to: the shape, and where inner modules stand.
+    /// Everything that the layout follows from and refers to.
     pub(crate) fn places(&self) -> u64 {
-        self.shape().wrapping_add(self.places_sum)
+        self.manifests.wrapping_add(self.places_sum)
+    }
+
+    /// Notes where a file is in a new layout, and where its imports lead.
+    pub(crate) fn set_place(&mut self, id: FileId, home: u64, routes: u64) {
+        let Some(entry) = self.files[id as usize].as_mut() else { return };
+        if entry.routes != routes || entry.home != home {
+            self.moved.insert(id);
+        }
+        entry.routes = routes;
+        if entry.home == home {
+            return;
+        }
+        let before = sums(entry, &self.symbols).0;
+        entry.home = home;
+        let after = sums(entry, &self.symbols).0;
+        for (name, sum) in before {
+            self.add_to_name(name, sum.wrapping_neg());
+        }
+        for (name, sum) in after {
+            self.add_to_name(name, sum);
+        }
+    }
+
+    fn add_to_name(&mut self, name: Name, sum: u64) {
+        for total in [self.name_sums.entry(name).or_default(), self.dirty.entry(name).or_default()] {
+            *total = total.wrapping_add(sum);
+        }
     }
 
     /// Which letters and digits a name holds.
@@ -212,8 +249,11 @@ impl Model {
         stamp: FileStamp,
         facts: Arc<Facts>,
     ) -> FileId {
+        // Until the layout is made again the file is where it was.
+        let (mut home, mut routes) = (0, 0);
         let id = match self.by_path.get(rel) {
             Some(&id) => {
+                (home, routes) = self.file(id).map_or((0, 0), |entry| (entry.home, entry.routes));
                 self.take_out(id);
                 id
             }
@@ -238,8 +278,14 @@ impl Model {
                 symbol
             })
             .collect();
+        let name = crate::layout::file_name(rel);
+        let stem = name.split('.').next().unwrap_or(name);
+        let place_names = [self.intern(stem), self.intern(crate::layout::file_name(crate::layout::folder(rel)))];
         let entry = FileEntry {
             rel: rel.into(),
+            place_names,
+            home,
+            routes,
             language,
             version,
             stamp,
@@ -299,9 +345,7 @@ impl Model {
         let (sums, shape, places) = sums(entry, &self.symbols);
         self.places_sum = if add { self.places_sum.wrapping_add(places) } else { self.places_sum.wrapping_sub(places) };
         for (name, sum) in sums {
-            for total in [self.name_sums.entry(name).or_default(), self.dirty.entry(name).or_default()] {
-                *total = if add { total.wrapping_add(sum) } else { total.wrapping_sub(sum) };
-            }
+            self.add_to_name(name, if add { sum } else { sum.wrapping_neg() });
         }
         self.shape_sum = if add { self.shape_sum.wrapping_add(shape) } else { self.shape_sum.wrapping_sub(shape) };
         for (alias, original) in renames(entry) {
@@ -362,7 +406,7 @@ impl Model {
         self.edge_count = self.edge_count + edges.edges.len() as u64 - old.edges.len() as u64;
     }
 
-    /// Everything that the layout of the project follows from.
+    /// What concerns the resolution of every file.
     pub(crate) fn shape(&self) -> u64 {
         self.shape_sum.wrapping_add(self.manifests)
     }
@@ -392,6 +436,8 @@ impl Model {
             &entry.version.to_bytes(),
             &self.shape().to_le_bytes(),
             &sum.to_le_bytes(),
+            &entry.home.to_le_bytes(),
+            &entry.routes.to_le_bytes(),
             entry.rel.as_bytes(),
         ])
     }
@@ -421,14 +467,18 @@ impl Model {
             }
             dirty.extend(aliases);
         }
-        let touched =
-            |entry: &FileEntry| entry.inputs.is_none() || dirty.iter().any(|name| entry.mentions.binary_search(name).is_ok());
-        self.entries().filter(|(_, entry)| touched(entry)).collect()
+        let touched = |(id, entry): &(FileId, &FileEntry)| {
+            entry.inputs.is_none()
+                || self.moved.contains(id)
+                || dirty.iter().any(|name| entry.mentions.binary_search(name).is_ok())
+        };
+        self.entries().filter(touched).collect()
     }
 
     /// All files were checked.
     pub(crate) fn checked(&mut self) {
         self.all_dirty = false;
+        self.moved.clear();
         self.dirty.clear();
     }
 
@@ -497,28 +547,31 @@ fn expr_bytes(facts: &Facts, expr: ExprId) -> Vec<u8> {
 
 /// What a file adds to the sums of names, and to the shape.
 fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64, u64) {
-    let mut places = 0u64;
+    let mut places = stable_hash(&[b"file", entry.rel.as_bytes()]);
     let facts = &entry.facts;
     let key = |definition: DefId| symbols[entry.symbols[definition as usize] as usize].key;
     let mut out = Vec::with_capacity(facts.definitions.len() + 2 * facts.imports.len());
-    let mut shape = stable_hash(&[b"file", entry.rel.as_bytes()]);
+    let home = entry.home.to_le_bytes();
+    let mut shape = 0u64;
+    let presence = stable_hash(&[b"file", entry.rel.as_bytes(), &home]);
+    out.extend(entry.place_names.iter().map(|&name| (name, presence)));
     let string = |id: u32| if id == NONE { &b""[..] } else { facts.strings.get(id).as_bytes() };
     if facts.package != NONE {
-        shape = shape.wrapping_add(stable_hash(&[b"package", entry.rel.as_bytes(), string(facts.package)]));
+        places = places.wrapping_add(stable_hash(&[b"package", entry.rel.as_bytes(), string(facts.package)]));
     }
     for (at, d) in facts.definitions.iter().enumerate().skip(1) {
         let at = at as DefId;
         let owner = expr_bytes(facts, d.owner);
         let of_trait = expr_bytes(facts, d.of_trait);
-        let sum = stable_hash(&[&key(at).to_le_bytes(), &[d.flags, d.kind as u8], &owner, &of_trait]);
+        let sum = stable_hash(&[&key(at).to_le_bytes(), &[d.flags, d.kind as u8], &owner, &of_trait, &home]);
         out.push((entry.names[d.name as usize], sum));
         if d.owner != NONE && facts.last_name(d.owner) != NONE {
             out.push((entry.names[facts.last_name(d.owner) as usize], sum));
         }
         if d.kind == SymbolKind::Module {
-            places = places.wrapping_add(stable_hash(&[&key(at).to_le_bytes(), &at.to_le_bytes()]));
             let path = facts.mod_paths.iter().find(|(of, _)| *of == at).map_or(&b""[..], |&(_, path)| string(path));
-            shape = shape.wrapping_add(stable_hash(&[b"mod", &key(at).to_le_bytes(), &[d.flags & flag::ELSEWHERE], path]));
+            let module = [&key(at).to_le_bytes()[..], &at.to_le_bytes(), &[d.flags & flag::ELSEWHERE], path].concat();
+            places = places.wrapping_add(stable_hash(&[b"mod", &module]));
         }
     }
     for import in &facts.imports {
@@ -530,6 +583,7 @@ fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64, u6
             shape = shape.wrapping_add(sum);
             continue;
         }
+        let sum = stable_hash(&[&sum.to_le_bytes(), &home]);
         for id in [import.binding, import.item] {
             if id != NONE {
                 out.push((entry.names[id as usize], sum));

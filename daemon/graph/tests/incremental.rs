@@ -1,4 +1,5 @@
 //! An index that was kept up to date says the same as one made now, and costs what changed.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 mod project;
 
@@ -43,6 +44,7 @@ fn check(edits: &[(&str, Option<&str>)]) {
             }
         }
         project.index(Some(&[path]));
+        assert_eq!(project.dump(), project.fresh_dump(), "after edit {at}: {path}");
         assert_eq!(project.digest(), project.fresh_digest(), "after edit {at}: {path}");
         if at % 3 == 2 {
             project = project.reopen();
@@ -174,7 +176,10 @@ fn random_edits_agree_with_a_fresh_index() {
                 project.write(path, &text);
             }
             project.index(Some(&[path]));
-            assert_eq!(project.digest(), project.fresh_digest(), "seed {seed}, step {step}, {path}");
+            if project.digest() != project.fresh_digest() {
+                assert_eq!(project.dump(), project.fresh_dump(), "seed {seed}, step {step}, {path}");
+                panic!("seed {seed}, step {step}, {path}: the digests differ");
+            }
             if numbers.below(6) == 0 {
                 project = project.reopen();
                 assert_eq!(project.digest(), project.fresh_digest(), "seed {seed}, step {step}, after a restart");
@@ -210,6 +215,27 @@ fn one_changed_file_costs_one_file() {
     let generation = project.graph.state().generation;
     project.index(Some(&["srv/x.go"]));
     assert_eq!(project.graph.state().generation, generation, "a run that finds nothing changes nothing");
+}
+
+#[test]
+fn a_new_file_costs_itself_and_those_that_name_what_it_holds() {
+    let project = small();
+    for (path, text, most) in [
+        ("web/other.ts", "export function unheard() {}\n", 1),
+        ("srv/z.go", "package srv\n\nfunc Unheard() { Run() }\n", 1),
+        ("py/other.py", "def unheard():\n    pass\n", 1),
+        // A sibling of every Rust file, but no module of theirs.
+        ("src/orphan.rs", "fn unheard() {}\nmod inner { fn quiet() {} }\n", 1),
+        // A name that others mention, under which it could have been meant.
+        ("srv/w.go", "package srv\n\nfunc help2() { help() }\nfunc Run2() {}\n", 1),
+    ] {
+        let before = project.shared.counters();
+        project.write(path, text);
+        project.index(Some(&[path]));
+        let resolved = project.shared.counters().files_resolved - before.files_resolved;
+        assert!(resolved <= most, "{path}: {resolved} files were resolved");
+        assert_eq!(project.digest(), project.fresh_digest(), "{path}");
+    }
 }
 
 #[test]

@@ -1,4 +1,5 @@
 //! What names lead to, in small projects of each language.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 mod project;
 

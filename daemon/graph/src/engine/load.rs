@@ -76,7 +76,10 @@ fn fixed<const N: usize>(r: &mut Reader<'_>) -> Result<[u8; N], Damaged> {
     bytes.try_into().map_err(|_| Damaged)
 }
 
-fn file_of(value: &[u8]) -> Result<(Version, LanguageId, &'static str, FileStamp), Damaged> {
+/// Version, language, why it is left out (empty if it is not), stamp.
+type FileRecord = (Version, LanguageId, &'static str, FileStamp);
+
+fn file_of(value: &[u8]) -> Result<FileRecord, Damaged> {
     let mut r = Reader(value);
     let version = Version::from_bytes(fixed(&mut r)?);
     let language = u8::try_from(r.number()?).ok().and_then(LanguageId::from_number).ok_or(Damaged)?;
@@ -166,11 +169,8 @@ impl Graph {
     }
 
     /// The facts of many files, on all cores.
-    fn load_facts(
-        &self,
-        files: &[(String, (Version, LanguageId, &'static str, FileStamp))],
-    ) -> Vec<Option<Arc<crate::facts::Facts>>> {
-        let one = |(version, language, reason, _): &(Version, LanguageId, &'static str, FileStamp)| {
+    fn load_facts(&self, files: &[(String, FileRecord)]) -> Vec<Option<Arc<crate::facts::Facts>>> {
+        let one = |(version, language, reason, _): &FileRecord| {
             if !reason.is_empty() {
                 return None;
             }

@@ -26,7 +26,14 @@ impl Graph {
             let mut contents = self.contents.write().unwrap_or_else(PoisonError::into_inner);
             let now = (contents.model.shape(), contents.model.places());
             if contents.laid_out != Some(now) {
-                contents.layout = Arc::new(Layout::new(&contents.model, &contents.manifests));
+                let layout = Arc::new(Layout::new(&contents.model, &contents.manifests));
+                let model = &contents.model;
+                let placed: Vec<(FileId, u64, u64)> =
+                    model.entries().map(|(id, _)| (id, layout.home(model, id), layout.routes(model, id))).collect();
+                for (id, home, routes) in placed {
+                    contents.model.set_place(id, home, routes);
+                }
+                contents.layout = layout;
                 if contents.laid_out.map(|(shape, _)| shape) != Some(now.0) {
                     contents.model.check_all();
                 }

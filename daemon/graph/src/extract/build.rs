@@ -6,7 +6,7 @@ use ccd_grammars::{DefinitionRole, LanguageId};
 use ccd_text::{LineIndex, Place};
 
 use super::{
-    event::{Data, Event, RawDefinition, ValueKind},
+    event::{Data, Event, RawDefinition},
     expr::RawSegment,
     imports::RawImports,
 };
@@ -22,7 +22,7 @@ const MAX_NAME: usize = 200;
 
 pub(crate) fn build(language: LanguageId, text: &[u8], mut events: Vec<Event>, parse_error: bool, generated: bool) -> Facts {
     // Outer before inner, earlier patterns before later ones for the same node.
-    events.sort_by(|a, b| (a.start, std::cmp::Reverse(a.end), a.pattern).cmp(&(b.start, std::cmp::Reverse(b.end), b.pattern)));
+    events.sort_by_key(|event| (event.start, std::cmp::Reverse(event.end), event.pattern));
     let lines = LineIndex::new(text);
     let mut builder = Builder {
         language,
@@ -52,32 +52,32 @@ pub(crate) fn build(language: LanguageId, text: &[u8], mut events: Vec<Event>, p
     builder.finish()
 }
 
-struct Open {
+pub(super) struct Open {
     start: u32,
     end: u32,
     /// The definition that opened it, if it is one.
-    definition: Option<u32>,
+    pub(super) definition: Option<u32>,
     /// Names bound by parameters and variables.
     locals: Vec<StrId>,
 }
 
-struct Builder<'t> {
-    language: LanguageId,
-    text: &'t [u8],
+pub(super) struct Builder<'t> {
+    pub(super) language: LanguageId,
+    pub(super) text: &'t [u8],
     lines: LineIndex,
-    facts: Facts,
+    pub(super) facts: Facts,
     ids: HashMap<&'t [u8], StrId>,
-    open: Vec<Open>,
+    pub(super) open: Vec<Open>,
     /// Comments and attributes that stand directly before: where they begin and end.
     lead: Option<(u32, u32)>,
     /// `export`, `const` and the like directly before or around: where the first begins, where the last one ends.
-    wrap: Option<(u32, u32)>,
+    pub(super) wrap: Option<(u32, u32)>,
     /// Attributes directly before.
     attributes: Vec<(u32, u32)>,
 }
 
 impl<'t> Builder<'t> {
-    fn slice(&self, (start, end): (u32, u32)) -> &'t [u8] {
+    pub(super) fn slice(&self, (start, end): (u32, u32)) -> &'t [u8] {
         &self.text[start as usize..end as usize]
     }
 
@@ -131,7 +131,7 @@ impl<'t> Builder<'t> {
         });
     }
 
-    fn scope(&self) -> u32 {
+    pub(super) fn scope(&self) -> u32 {
         self.open.iter().rev().find_map(|open| open.definition).unwrap_or(0)
     }
 
@@ -371,119 +371,6 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The kind of the symbol; none if it is none.
-    fn kind(&self, raw: &RawDefinition, container_kind: SymbolKind) -> Option<SymbolKind> {
-        use DefinitionRole as D;
-        use SymbolKind as K;
-        let in_type = matches!(container_kind, K::Class | K::Interface | K::Trait | K::Impl | K::Struct | K::Enum);
-        // Inside a function, an anonymous function or a block, plain variables are no symbols.
-        let in_code = self.language != LanguageId::RUST && (is_callable(container_kind) || self.in_block());
-        Some(match raw.role {
-            D::Module => K::Module,
-            D::Function if in_type => K::Method,
-            D::Function => K::Function,
-            D::Method => {
-                let name = raw.names.first().map_or(&b""[..], |&span| self.slice(span));
-                if name == b"constructor" && container_kind == K::Class { K::Constructor } else { K::Method }
-            }
-            D::Field => K::Field,
-            D::Constant | D::Variable | D::Property => match raw.value {
-                ValueKind::Function if in_type => K::Method,
-                ValueKind::Function => K::Function,
-                ValueKind::Class => K::Class,
-                _ if raw.role == D::Property => K::Property,
-                _ if in_code => return None,
-                _ if in_type && self.language == LanguageId::PYTHON => K::Property,
-                _ if raw.role == D::Constant => K::Constant,
-                _ => self.variable_kind(raw),
-            },
-            D::Struct => K::Struct,
-            D::Class => K::Class,
-            D::Enum => K::Enum,
-            D::EnumMember => K::EnumMember,
-            D::Interface => K::Interface,
-            D::Trait => K::Trait,
-            D::Impl => K::Impl,
-            D::TypeAlias => K::TypeAlias,
-            D::Macro => K::Macro,
-            D::Test => K::Test,
-        })
-    }
-
-    /// Whether the innermost open thing is a block, other than the body of a namespace.
-    fn in_block(&self) -> bool {
-        let mut open = self.open.iter().rev();
-        let block = open.next().is_some_and(|open| open.definition.is_none());
-        let of_namespace = open.next().and_then(|open| open.definition);
-        block && of_namespace.is_none_or(|at| self.facts.definitions[at as usize].kind != SymbolKind::Module)
-    }
-
-    fn variable_kind(&self, raw: &RawDefinition) -> SymbolKind {
-        let constant = match self.language.family() {
-            LanguageId::TYPESCRIPT => self.wrap.is_some_and(|(_, last)| self.text[last as usize..].starts_with(b"const")),
-            // Upper case says constant.
-            LanguageId::PYTHON => raw.names.first().is_some_and(|&span| {
-                let name = self.slice(span);
-                name.iter().any(u8::is_ascii_uppercase) && !name.iter().any(u8::is_ascii_lowercase)
-            }),
-            _ => false,
-        };
-        if constant { SymbolKind::Constant } else { SymbolKind::Variable }
-    }
-
-    fn any_attribute(&self, attributes: &[(u32, u32)], word: &[u8]) -> bool {
-        attributes.iter().any(|&span| self.slice(span).windows(word.len()).any(|window| window == word))
-    }
-
-    fn is_test(&self, raw: &RawDefinition, attributes: &[(u32, u32)], head: u32) -> bool {
-        let name = raw.names.first().map_or(&b""[..], |&span| self.slice(span));
-        match self.language {
-            LanguageId::RUST => attributes.iter().any(|&span| {
-                let inner = self.slice(span);
-                let inner = inner.strip_prefix(b"#[").unwrap_or(inner);
-                let path: &[u8] = inner.split(|&byte| matches!(byte, b'(' | b']' | b' ' | b'=')).next().unwrap_or_default();
-                let last = path.rsplit(|&byte| byte == b':').next().unwrap_or_default();
-                matches!(last, b"test" | b"rstest" | b"test_case" | b"bench" | b"wasm_bindgen_test" | b"quickcheck")
-            }),
-            LanguageId::GO => {
-                let head = self.slice((head, raw.head_end));
-                [&b"Test"[..], b"Benchmark", b"Fuzz"].iter().any(|prefix| name.starts_with(prefix))
-                    && [&b"*testing.T"[..], b"*testing.B", b"*testing.F"]
-                        .iter()
-                        .any(|kind| head.windows(kind.len()).any(|w| w == *kind))
-            }
-            LanguageId::PYTHON => name.starts_with(b"test_"),
-            _ => false,
-        }
-    }
-
-    fn exported(&self, raw: &RawDefinition, kind: SymbolKind, head: u32, container: SymbolKind, of_trait: bool) -> bool {
-        use SymbolKind as K;
-        let name = raw.names.first().map_or(&b""[..], |&span| self.slice(span));
-        match self.language.family() {
-            LanguageId::RUST => match kind {
-                K::EnumMember => true,
-                K::Impl => of_trait,
-                _ if container == K::Trait => true,
-                _ if container == K::Impl && self.in_trait_impl() => true,
-                _ => raw.visibility.is_some_and(|span| !self.slice(span).starts_with(b"pub(self")),
-            },
-            LanguageId::GO => name.first().is_some_and(u8::is_ascii_uppercase),
-            LanguageId::PYTHON => !name.starts_with(b"_") || name.ends_with(b"__"),
-            _ => match kind {
-                K::Test => false,
-                _ if matches!(container, K::Class | K::Interface | K::Enum) => {
-                    raw.visibility.is_none_or(|span| self.slice(span) == b"public")
-                }
-                _ => self.slice((head, raw.head_end.max(head))).starts_with(b"export"),
-            },
-        }
-    }
-
-    fn in_trait_impl(&self) -> bool {
-        self.facts.definitions[self.scope() as usize].of_trait != NONE
-    }
-
     fn path_attribute(&mut self, attributes: &[(u32, u32)]) -> Option<StrId> {
         let &(start, end) = attributes.iter().find(|&&span| {
             let inner = self.slice(span);
@@ -582,7 +469,7 @@ fn push_string(strings: &mut Strings, text: &str) -> StrId {
     strings.ends.len() as StrId - 1
 }
 
-fn is_callable(kind: SymbolKind) -> bool {
+pub(super) fn is_callable(kind: SymbolKind) -> bool {
     matches!(kind, SymbolKind::Function | SymbolKind::Method | SymbolKind::Constructor | SymbolKind::Test)
 }
 

@@ -5,6 +5,7 @@
 //! to the same list. The events, in the order of the text, drive a stack of open definitions and scopes ([`build`]).
 
 mod build;
+mod classify;
 mod event;
 mod expr;
 mod imports;

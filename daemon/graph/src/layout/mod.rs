@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::{
     SymbolKind,
     facts::{DefId, flag},
-    model::{FileId, Model},
+    model::{FileId, Model, stable_hash},
 };
 
 /// A module: its index in [`Layout::modules`].
@@ -106,6 +106,54 @@ impl Layout {
             LanguageId::PYTHON => self.python.imported(self, file, written),
             _ => None,
         }
+    }
+}
+
+impl Layout {
+    /// A hash of what a file is here: its module, and the crate or package around it.
+    pub(crate) fn home(&self, model: &Model, file: FileId) -> u64 {
+        let Some(module) = self.module_of_scope(file, 0) else { return 1 };
+        let module = self.module(module);
+        // A crate is told from others by the file of its root; a package of several files has no first one.
+        let &(root, _) = &self.module(module.root).scopes[0];
+        let root = model.file(root).filter(|entry| entry.language == LanguageId::RUST).map_or("", |entry| &*entry.rel);
+        let parent = module.parent.map_or("", |parent| self.module(parent).path.as_str());
+        // Where a crate's names lead is a matter of its manifest, which is part of the shape.
+        let package = model.file(file).filter(|entry| entry.facts.package != crate::facts::NONE);
+        let package = package.map_or("", |entry| entry.facts.strings.get(entry.facts.package));
+        stable_hash(&[module.path.as_bytes(), parent.as_bytes(), root.as_bytes(), package.as_bytes()])
+    }
+
+    /// A hash of the modules that the imports of a file lead to.
+    pub(crate) fn routes(&self, model: &Model, file: FileId) -> u64 {
+        let Some(entry) = model.file(file).filter(|entry| entry.language != LanguageId::RUST) else { return 0 };
+        let facts = &entry.facts;
+        let text = |id: u32| if id == crate::facts::NONE { "" } else { facts.strings.get(id) };
+        let mut last = (u32::MAX, None);
+        facts.imports.iter().fold(1u64, |hash, import| {
+            let written = facts.expr(import.path).first().map_or(crate::facts::NONE, |segment| segment.name);
+            if last.0 != written {
+                last = (written, self.imported(model, file, text(written)));
+            }
+            let item = text(import.item);
+            // An import of a package is told as one of its first file.
+            let path = |module: Option<ModuleId>| {
+                let module = module.map(|module| self.module(module));
+                let first = module.and_then(|module| model.file(module.scopes[0].0)).map_or("", |entry| &*entry.rel);
+                [module.map_or("", |module| &module.path), " ", first].concat()
+            };
+            let child = last.1.and_then(|module| self.module(module).children.get(item).copied());
+            // `from . import x` without a package around it.
+            let joint = if text(written).ends_with('.') { "" } else { "." };
+            let beside = match last.1 {
+                None if entry.language == LanguageId::PYTHON && !item.is_empty() => {
+                    self.imported(model, file, &format!("{}{joint}{item}", text(written)))
+                }
+                _ => None,
+            };
+            let parts = [path(last.1), path(child), path(beside)].join("\n");
+            hash.rotate_left(5) ^ stable_hash(&[parts.as_bytes()])
+        })
     }
 }
 

@@ -68,7 +68,7 @@ impl Contents {
             keyed.select_nth_unstable_by(end, |(a, _), (b, _)| a.cmp(b));
             keyed.truncate(end);
         }
-        keyed.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        keyed.sort_unstable_by_key(|&(key, _)| key);
         *found = keyed.into_iter().map(|((fit, ..), symbol)| (fit, symbol)).collect();
     }
 

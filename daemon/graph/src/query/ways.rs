@@ -14,6 +14,9 @@ use crate::{
     model::SymId,
 };
 
+/// Each symbol's depth, and the edges by which it was reached at that depth.
+type Reached = FxHashMap<SymId, (u32, Vec<(SymId, EdgeAt)>)>;
+
 /// Symbols visited at most.
 const MAX_NODES: usize = 50_000;
 /// Ways told.
@@ -33,8 +36,7 @@ impl Graph {
         let contents = self.contents();
         self.ready_for_answers(&contents)?;
         let (start, end) = (contents.find(from)?, contents.find(to)?);
-        // Each symbol's depth, and the edges by which it was reached at that depth.
-        let mut reached: FxHashMap<SymId, (u32, Vec<(SymId, EdgeAt)>)> = FxHashMap::default();
+        let mut reached = Reached::default();
         reached.insert(start, (0, Vec::new()));
         let mut frontier = vec![start];
         let mut truncated = false;
@@ -96,7 +98,7 @@ impl Contents {
     }
 
     /// The ways from the end back to the start, a bounded number.
-    fn ways_back(&self, reached: &FxHashMap<SymId, (u32, Vec<(SymId, EdgeAt)>)>, start: SymId, end: SymId) -> Vec<Vec<EdgeAt>> {
+    fn ways_back(&self, reached: &Reached, start: SymId, end: SymId) -> Vec<Vec<EdgeAt>> {
         let mut done = Vec::new();
         let mut pending: Vec<(SymId, Vec<EdgeAt>)> = vec![(end, Vec::new())];
         while let Some((symbol, way)) = pending.pop() {

@@ -87,7 +87,7 @@ impl Resolver<'_> {
         }
         if found.is_empty() {
             for &(file, scope) in &of.scopes {
-                found = self.from_globs(file, scope, name, want, outside, hops);
+                found = self.through_globs(file, scope, name, want, outside, hops);
                 if !found.is_empty() {
                     break;
                 }
@@ -107,7 +107,7 @@ impl Resolver<'_> {
     }
 
     /// What the glob imports of a scope bring under a name.
-    pub(crate) fn from_globs(&self, file: FileId, scope: DefId, name: Name, want: Want, outside: bool, hops: u32) -> Entities {
+    pub(crate) fn through_globs(&self, file: FileId, scope: DefId, name: Name, want: Want, outside: bool, hops: u32) -> Entities {
         let Some(entry) = self.model.file(file) else { return Entities::new() };
         for (at, import) in entry.facts.imports.iter().enumerate() {
             if import.kind != ImportKind::Glob || import.scope != scope {

@@ -40,6 +40,9 @@ pub(crate) enum Entity {
     External(Arc<str>),
 }
 
+/// A definition in its file.
+type Place = (FileId, DefId);
+
 pub(crate) type Entities = SmallVec<[Entity; 2]>;
 
 /// What is looked for.
@@ -61,7 +64,7 @@ pub(crate) struct Resolver<'m> {
     pub(crate) model: &'m Model,
     pub(crate) layout: &'m Layout,
     found: RefCell<FxHashMap<(ModuleId, Name, Want, bool), Entities>>,
-    owners: RefCell<FxHashMap<(FileId, DefId), Option<(FileId, DefId)>>>,
+    owners: RefCell<FxHashMap<Place, Option<Place>>>,
     /// Modules and names that are being looked for: a glob import may lead back.
     under_way: RefCell<Vec<(ModuleId, Name, Want, bool)>>,
     /// The same for names in functions.

@@ -134,7 +134,7 @@ impl Resolver<'_> {
             }
         }
         found.retain(|one| self.entity_fits(one, want));
-        if found.is_empty() { self.from_globs(file, around, name, want, false, hops) } else { found }
+        if found.is_empty() { self.through_globs(file, around, name, want, false, hops) } else { found }
     }
 
     /// The type or trait that `Self` and `self` mean.

@@ -1,4 +1,5 @@
 //! A small project on disk with its graph.
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 use std::{
     collections::BTreeMap,
@@ -92,13 +93,33 @@ impl Project {
 
     /// Everything that leads anywhere, file by file.
     pub(crate) fn check(&self, expected: Expect) {
+        expected.assert_eq(&self.dump());
+    }
+
+    /// What a graph of this tree says that knows nothing from before.
+    pub(crate) fn fresh_dump(&self) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Shared::new(folder.path().join("cache"));
+        let root = Root::open(&self.tree(), None).unwrap();
+        let graph = Graph::new(Arc::new(root), shared.clone(), Limits::default());
+        graph.index(&IndexRequest::default(), &Cancel::new(), &|_, _| {}).unwrap();
+        dump(&graph, &self.tree())
+    }
+
+    pub(crate) fn dump(&self) -> String {
+        dump(&self.graph, &self.tree())
+    }
+}
+
+fn dump(graph: &Graph, tree: &Path) -> String {
+    {
         let mut out = String::new();
         let mut lines: BTreeMap<(String, u32, u32), String> = BTreeMap::new();
-        let walk = ccd_corpus::walk(&Root::open(&self.tree(), None).unwrap(), &Limits::default(), &Cancel::new()).unwrap();
+        let walk = ccd_corpus::walk(&Root::open(tree, None).unwrap(), &Limits::default(), &Cancel::new()).unwrap();
         for entry in walk.files {
             let rel = entry.rel.to_str().unwrap();
             let mut edges = Vec::new();
-            let outline = self.graph.outline(&entry.rel, 16, &Cancel::new()).unwrap().value;
+            let outline = graph.outline(&entry.rel, 16, &Cancel::new()).unwrap().value;
             let mut ids: Vec<String> = vec![format!("{rel}#module")];
             let mut pending = outline.symbols;
             while let Some(symbol) = pending.pop() {
@@ -109,10 +130,10 @@ impl Project {
             }
             for id in ids {
                 let query = CallQuery { symbol: SymbolQuery::Name(id), depth: 1, min_confidence: None, offset: 0, limit: 500 };
-                edges.extend(self.graph.callees(&query, &Cancel::new()).unwrap().value.items);
+                edges.extend(graph.callees(&query, &Cancel::new()).unwrap().value.items);
             }
             let query = ImportQuery { of: ImportSubject::File(entry.rel.clone()), depth: 1, offset: 0, limit: 500 };
-            edges.extend(self.graph.imports(&query, &Cancel::new()).unwrap().value.items);
+            edges.extend(graph.imports(&query, &Cancel::new()).unwrap().value.items);
             for edge in edges {
                 lines.entry((rel.to_owned(), edge.place.line, edge.place.column)).or_default().push_str(&line(&edge));
             }
@@ -127,7 +148,7 @@ impl Project {
                 let _ = writeln!(out, "  {row}:{column} {text}");
             }
         }
-        expected.assert_eq(&out);
+        out
     }
 }
 
