@@ -89,7 +89,17 @@ struct Ran {
 
 impl Ran {
     fn of(mut command: Command) -> Self {
-        let Output { status, stdout, stderr } = command.output().unwrap();
+        // A program that was just copied is busy while another test's child holds the copy open between fork and exec.
+        let until = Instant::now() + ccd_tests::PATIENCE;
+        let output = loop {
+            match command.output() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                output => break output.unwrap(),
+            }
+        };
+        let Output { status, stdout, stderr } = output;
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Self { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
     }

@@ -23,6 +23,7 @@ mod query;
 mod resolve;
 mod shared;
 mod store;
+mod sums;
 mod view;
 
 pub use engine::Graph;

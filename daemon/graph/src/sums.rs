@@ -1,0 +1,100 @@
+//! What a file adds to the numbers that decide which files have to be resolved again.
+
+use crate::{
+    SymbolKind,
+    facts::{DefId, ExprId, Facts, ImportKind, NONE, SiteKind, flag},
+    model::{FileEntry, Name, SymbolSlot, stable_hash},
+};
+
+fn expr_bytes(facts: &Facts, expr: ExprId) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if expr != NONE {
+        for segment in facts.expr(expr) {
+            bytes.push(segment.join as u8);
+            if segment.name != NONE {
+                bytes.extend_from_slice(facts.strings.get(segment.name).as_bytes());
+            }
+        }
+    }
+    bytes
+}
+
+/// What a file adds to the sums of names, and to the shape.
+pub(crate) fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64)>, u64, u64) {
+    let mut places = stable_hash(&[b"file", entry.rel.as_bytes()]);
+    let facts = &entry.facts;
+    let key = |definition: DefId| symbols[entry.symbols[definition as usize] as usize].key;
+    let mut out = Vec::with_capacity(facts.definitions.len() + 2 * facts.imports.len());
+    let home = entry.home.to_le_bytes();
+    let mut shape = 0u64;
+    let presence = stable_hash(&[b"file", entry.rel.as_bytes(), &home]);
+    out.extend(entry.place_names.iter().map(|&name| (name, presence)));
+    let string = |id: u32| if id == NONE { &b""[..] } else { facts.strings.get(id).as_bytes() };
+    if facts.package != NONE {
+        places = places.wrapping_add(stable_hash(&[b"package", entry.rel.as_bytes(), string(facts.package)]));
+    }
+    for (at, d) in facts.definitions.iter().enumerate().skip(1) {
+        let at = at as DefId;
+        let owner = expr_bytes(facts, d.owner);
+        let of_trait = expr_bytes(facts, d.of_trait);
+        let sum = stable_hash(&[&key(at).to_le_bytes(), &[d.flags, d.kind as u8], &owner, &of_trait, &home]);
+        out.push((entry.names[d.name as usize], sum));
+        if d.owner != NONE && facts.last_name(d.owner) != NONE {
+            out.push((entry.names[facts.last_name(d.owner) as usize], sum));
+        }
+        if d.kind == SymbolKind::Module {
+            let path = facts.mod_paths.iter().find(|(of, _)| *of == at).map_or(&b""[..], |&(_, path)| string(path));
+            let module = [&key(at).to_le_bytes()[..], &at.to_le_bytes(), &[d.flags & flag::ELSEWHERE], path].concat();
+            places = places.wrapping_add(stable_hash(&[b"mod", &module]));
+        }
+    }
+    for import in &facts.imports {
+        let path = expr_bytes(facts, import.path);
+        let kind = [import.kind as u8, u8::from(import.exported), u8::from(import.only_export)];
+        let scope = key(import.scope).to_le_bytes();
+        let sum = stable_hash(&[b"import", &scope, &kind, &path, string(import.item), string(import.binding)]);
+        if import.kind == ImportKind::Glob {
+            shape = shape.wrapping_add(sum);
+            continue;
+        }
+        let sum = stable_hash(&[&sum.to_le_bytes(), &home]);
+        for id in [import.binding, import.item] {
+            if id != NONE {
+                out.push((entry.names[id as usize], sum));
+            }
+        }
+    }
+    for &(outer, inner) in &facts.exports {
+        let sum = stable_hash(&[b"export", entry.rel.as_bytes(), string(outer), string(inner)]);
+        out.push((entry.names[outer as usize], sum));
+        out.push((entry.names[inner as usize], sum));
+    }
+    for site in facts.sites.iter().filter(|site| matches!(site.kind, SiteKind::Extends | SiteKind::Implements)) {
+        // A base decides what `self.method` means below it.
+        let sum = stable_hash(&[b"base", &key(site.scope).to_le_bytes(), &expr_bytes(facts, site.expr)]);
+        out.push((entry.names[facts.definitions[site.scope as usize].name as usize], sum));
+    }
+    (out, shape, places)
+}
+
+/// Names under which the file knows others, or gives them out.
+pub(crate) fn renames(entry: &FileEntry) -> Vec<(Name, Name)> {
+    let facts = &entry.facts;
+    let mut out = Vec::new();
+    let mut push = |alias: u32, original: u32| {
+        if alias != NONE && original != NONE && entry.names[alias as usize] != entry.names[original as usize] {
+            out.push((entry.names[alias as usize], entry.names[original as usize]));
+        }
+    };
+    for import in &facts.imports {
+        match import.kind {
+            ImportKind::Path => push(import.binding, facts.last_name(import.path)),
+            ImportKind::Item => push(import.binding, import.item),
+            _ => {}
+        }
+    }
+    for &(outer, inner) in &facts.exports {
+        push(outer, inner);
+    }
+    out
+}
