@@ -12,8 +12,10 @@ mod folder;
 mod private;
 mod resolve;
 mod root;
+mod trace;
 
 pub use error::{FileError, RootError};
 pub use folder::{EntryKind, Folder};
 pub use private::{PrivateFolderError, private_folder};
 pub use root::{FileBytes, Root, Stat};
+pub use trace::Traced;

@@ -38,7 +38,7 @@ pub(crate) fn open_beneath(folder: BorrowedFd<'_>, root: &Path, rel: &Path, flag
     }
 }
 
-fn try_open(folder: BorrowedFd<'_>, rel: &Path, flags: OFlags, extra: ResolveFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn try_open(folder: BorrowedFd<'_>, rel: &Path, flags: OFlags, extra: ResolveFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | extra;
     for _ in 0..MAX_RACES {
         match openat2(folder, rel, flags, Mode::empty(), resolve) {

@@ -92,6 +92,10 @@ impl Root {
         &self.path
     }
 
+    pub(crate) fn folder(&self) -> &OwnedFd {
+        &self.folder
+    }
+
     /// Device and inode of the folder.
     pub fn identity(&self) -> (u64, u64) {
         (self.dev, self.ino)
