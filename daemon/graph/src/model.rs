@@ -102,6 +102,10 @@ pub(crate) struct SymbolSlot {
     pub(crate) file: FileId,
     pub(crate) definition: DefId,
     pub(crate) key: u64,
+    /// Of the definition, so that a look at all symbols need not visit their files.
+    pub(crate) kind: SymbolKind,
+    /// Likewise.
+    pub(crate) flags: u8,
 }
 
 /// Places of definitions.
@@ -271,11 +275,13 @@ impl Model {
         let symbols: Box<[SymId]> = (0..facts.definitions.len() as DefId)
             .map(|definition| {
                 let key = stable_hash(&[names::id(rel, &facts, definition).as_bytes()]);
+                let d = &facts.definitions[definition as usize];
+                let slot = SymbolSlot { file: id, definition, key, kind: d.kind, flags: d.flags };
                 let symbol = *self.by_key.entry(key).or_insert_with(|| {
-                    self.symbols.push(SymbolSlot { file: NONE, definition: 0, key });
+                    self.symbols.push(slot);
                     self.symbols.len() as SymId - 1
                 });
-                self.symbols[symbol as usize] = SymbolSlot { file: id, definition, key };
+                self.symbols[symbol as usize] = slot;
                 symbol
             })
             .collect();

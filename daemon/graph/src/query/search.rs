@@ -9,7 +9,7 @@ use super::find::parts_of;
 use crate::{
     Answer, Page, QueryError, SearchQuery, SymbolKind, SymbolView,
     engine::{Contents, Graph},
-    facts::flag,
+    facts::{NONE, flag},
     model::{SymId, letters},
 };
 
@@ -26,6 +26,14 @@ enum Fit {
     Letters,
 }
 
+/// A symbol that answers.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// Fit, kind, whether it is private, and the length of its name, in this order; the smallest is the best.
+    order: u32,
+    symbol: SymId,
+}
+
 impl Graph {
     /// Definitions whose names answer the query, best first.
     pub fn search(&self, query: &SearchQuery, cancel: &Cancel) -> Result<Answer<Page<SymbolView>>, QueryError> {
@@ -40,8 +48,8 @@ impl Graph {
         let page = found.get(query.offset..end).unwrap_or_default();
         let mut items = Vec::with_capacity(page.len());
         let mut hidden = 0;
-        for &(_, symbol) in page {
-            match contents.view(symbol).filter(|view| self.is_there(&view.rel)) {
+        for one in page {
+            match contents.view(one.symbol).filter(|view| self.is_there(&view.rel)) {
                 Some(view) => items.push(view),
                 None => hidden += 1,
             }
@@ -51,34 +59,34 @@ impl Graph {
 }
 
 impl Contents {
-    /// Sorts the first `end` of the best to the front.
-    fn put_first(&self, found: &mut Vec<(Fit, SymId)>, end: usize) {
-        let mut keyed: Vec<_> = found
-            .iter()
-            .map(|&(fit, symbol)| {
-                let (kind, hidden, rel, definition) = self.rank(symbol);
-                let length = self
-                    .model
-                    .place(symbol)
-                    .map_or(0, |(entry, at)| entry.facts.strings.get(entry.facts.definitions[at as usize].name).len());
-                ((fit, kind, hidden, length, rel, definition), symbol)
-            })
-            .collect();
-        if end < keyed.len() {
-            keyed.select_nth_unstable_by(end, |(a, _), (b, _)| a.cmp(b));
-            keyed.truncate(end);
+    /// Sorts the first `end` of the best to the front. What ranks first is known without a look at the files; paths
+    /// decide among equals, and are compared only for those that may be shown.
+    fn put_first(&self, found: &mut Vec<Found>, end: usize) {
+        if end < found.len() {
+            let (_, last, _) = found.select_nth_unstable_by_key(end, |one| one.order);
+            let worst = last.order;
+            found.retain(|one| one.order <= worst);
         }
-        keyed.sort_unstable_by_key(|&(key, _)| key);
-        *found = keyed.into_iter().map(|((fit, ..), symbol)| (fit, symbol)).collect();
+        found.sort_by_cached_key(|one| {
+            let (rel, definition) = super::views::order(&self.model, one.symbol);
+            (one.order, rel, definition)
+        });
     }
 
-    fn matches(&self, query: &SearchQuery, cancel: &Cancel) -> Result<Vec<(Fit, SymId)>, QueryError> {
+    fn found(&self, fit: Fit, length: usize, symbol: SymId) -> Found {
+        let slot = &self.model.symbols[symbol as usize];
+        let hidden = slot.flags & flag::EXPORTED == 0;
+        let rank = u32::from(super::views::kind_rank(slot.kind)) << 1 | u32::from(hidden);
+        Found { order: (fit as u32) << 20 | rank << 12 | (length as u32).min(0xfff), symbol }
+    }
+
+    fn matches(&self, query: &SearchQuery, cancel: &Cancel) -> Result<Vec<Found>, QueryError> {
         let parts = parts_of(query.query.trim());
         let Some((last, above)) = parts.split_last() else { return Ok(Vec::new()) };
         let wanted = Wanted::new(last);
         let language = query.language.as_deref().and_then(LanguageId::by_name);
-        let mut found: Vec<(Fit, SymId)> = Vec::new();
-        let mut loose: Vec<&[SymId]> = Vec::new();
+        let mut found: Vec<Found> = Vec::new();
+        let mut loose: Vec<(usize, &[SymId])> = Vec::new();
         let mut looked = 0u32;
         for (&name, symbols) in &self.model.by_name {
             looked += 1;
@@ -88,19 +96,22 @@ impl Contents {
             if wanted.letters & !self.model.letters_of(name) != 0 || symbols.is_empty() {
                 continue;
             }
-            let Some(fit) = wanted.fit(self.model.text(name)) else { continue };
-            if fit == Fit::Letters {
-                loose.push(symbols);
-                continue;
+            let text = self.model.text(name);
+            match wanted.fit(text) {
+                None => {}
+                Some(Fit::Letters) => loose.push((text.len(), symbols)),
+                Some(fit) => {
+                    let passing = symbols.iter().filter(|&&symbol| self.passes(symbol, query, language, above));
+                    found.extend(passing.map(|&symbol| self.found(fit, text.len(), symbol)));
+                }
             }
-            found.extend(
-                symbols.iter().filter(|&&symbol| self.passes(symbol, query, language, above)).map(|&symbol| (fit, symbol)),
-            );
         }
         self.modules(query, language, &wanted, above, &mut found);
         if found.is_empty() {
-            let symbols = loose.into_iter().flatten().filter(|&&symbol| self.passes(symbol, query, language, above));
-            found.extend(symbols.map(|&symbol| (Fit::Letters, symbol)));
+            for (length, symbols) in loose {
+                let passing = symbols.iter().filter(|&&symbol| self.passes(symbol, query, language, above));
+                found.extend(passing.map(|&symbol| self.found(Fit::Letters, length, symbol)));
+            }
         }
         Ok(found)
     }
@@ -112,7 +123,7 @@ impl Contents {
         language: Option<LanguageId>,
         wanted: &Wanted,
         above: &[&str],
-        found: &mut Vec<(Fit, SymId)>,
+        found: &mut Vec<Found>,
     ) {
         for module in &self.layout.modules {
             // Inner modules are found as definitions.
@@ -129,21 +140,27 @@ impl Contents {
             if let Some(fit) = wanted.fit(name).filter(|fit| *fit < Fit::Letters && around_fits) {
                 let &(file, _) = &module.scopes[0];
                 let symbol = self.model.file(file).map(|entry| entry.symbols[0]);
-                found.extend(symbol.filter(|&symbol| self.passes(symbol, query, language, &[])).map(|symbol| (fit, symbol)));
+                found.extend(
+                    symbol
+                        .filter(|&symbol| self.passes(symbol, query, language, &[]))
+                        .map(|symbol| self.found(fit, name.len(), symbol)),
+                );
             }
         }
     }
 
     fn passes(&self, symbol: SymId, query: &SearchQuery, language: Option<LanguageId>, above: &[&str]) -> bool {
-        let Some((entry, at)) = self.model.place(symbol) else { return false };
-        let d = &entry.facts.definitions[at as usize];
-        let kind_fits = if query.kinds.is_empty() {
-            d.kind != SymbolKind::Impl && d.flags & flag::ELSEWHERE == 0
-        } else {
-            query.kinds.contains(&d.kind) && d.flags & flag::ELSEWHERE == 0
-        };
-        kind_fits
-            && language.is_none_or(|language| entry.language == language)
+        let slot = &self.model.symbols[symbol as usize];
+        let kind_fits = if query.kinds.is_empty() { slot.kind != SymbolKind::Impl } else { query.kinds.contains(&slot.kind) };
+        // `mod x;` is told as the file that it names.
+        if slot.file == NONE || slot.flags & flag::ELSEWHERE != 0 || !kind_fits {
+            return false;
+        }
+        if language.is_none() && query.path_glob.is_none() && above.is_empty() {
+            return true;
+        }
+        let Some((entry, _)) = self.model.place(symbol) else { return false };
+        language.is_none_or(|language| entry.language == language)
             && query.path_glob.as_ref().is_none_or(|glob| glob.is_match(Path::new(&*entry.rel)))
             && (above.is_empty() || self.contains_around(symbol, above))
     }
