@@ -48,10 +48,8 @@ impl Ledger {
         if !self.runs.contains_key(run) {
             self.make_room(limits);
         }
-        let mut entry = self
-            .runs
-            .entry(run.into())
-            .or_insert_with(|| Run { used: Instant::now(), clock: 0, seen: HashMap::new() });
+        let mut entry =
+            self.runs.entry(run.into()).or_insert_with(|| Run { used: Instant::now(), clock: 0, seen: HashMap::new() });
         let entry = entry.value_mut();
         entry.used = Instant::now();
         entry.clock += 1;
