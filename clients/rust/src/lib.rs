@@ -8,6 +8,8 @@
 //!   autostart       finds `ccd` and starts it; the only place that starts a process
 //! paths             where socket, logs, cache and configuration are
 //! place             from what a person types to absolute paths, roots and symbols
+//! envelope          what models put around a patch, taken off by a closed table
+//! freeform          a patch that streams in piece by piece, whole or refused
 //! render            every result as text for a person or a model, within a budget of bytes
 //! ```
 //!
@@ -19,8 +21,10 @@ mod build;
 mod calls;
 mod client;
 mod connection;
+pub mod envelope;
 mod error;
 mod events;
+pub mod freeform;
 pub mod lock;
 pub mod paths;
 pub mod place;
