@@ -7,8 +7,7 @@ use std::{
 };
 
 use ccd_files::{
-    Atomic, Committed, Limits, Note, Outcome, OutcomeState, Root, Settled, State, Transaction, TransactionError,
-    Unsettled,
+    Atomic, Committed, Limits, Note, Outcome, OutcomeState, Root, Settled, State, Transaction, TransactionError, Unsettled,
 };
 use ccd_text::{LineEnding, Version};
 use dashmap::DashMap;
@@ -17,9 +16,7 @@ use crate::{
     failures::{Failures, Refused},
     ledger::{Ledger, LedgerLimits},
     plan::{self, After, Planned},
-    request::{
-        Answer, EditError, EditOutcome, FileOp, FileOutcome, HunkOutcome, Missing, NoteOutcome, Observer, Request, What,
-    },
+    request::{Answer, EditError, EditOutcome, FileOp, FileOutcome, HunkOutcome, Missing, NoteOutcome, Observer, Request, What},
 };
 
 /// How often a plan is made again because the files changed under it.
@@ -215,7 +212,8 @@ impl Editor {
             }
             What::Undo { txn_id } => {
                 let entry = state.undo(txn_id).map_err(|error| EditError::State(error.to_string()))?;
-                let entry = entry.ok_or_else(|| EditError::UndoUnknown { id: txn_id.clone(), why: self.why_not(state, txn_id) })?;
+                let entry =
+                    entry.ok_or_else(|| EditError::UndoUnknown { id: txn_id.clone(), why: self.why_not(state, txn_id) })?;
                 plan::undo(request, &entry, txn_id)
             }
         }
@@ -378,4 +376,3 @@ fn note(note: &Note) -> NoteOutcome {
         },
     }
 }
-

@@ -204,13 +204,16 @@ pub(crate) fn patch(request: &Request, text: &str, cwd: &Path) -> Result<Planned
     let notes = plan
         .notes
         .iter()
-        .map(|note| NoteOutcome {
-            kind: note.kind.name(),
-            path: note.path.as_deref().map(absolute),
-            detail: note.detail.clone(),
-        })
+        .map(|note| NoteOutcome { kind: note.kind.name(), path: note.path.as_deref().map(absolute), detail: note.detail.clone() })
         .collect();
-    Ok(Planned { changes, files, summary: plan.summary.clone(), operations: Some(plan.operations.clone()), notes, patch: Some(plan) })
+    Ok(Planned {
+        changes,
+        files,
+        summary: plan.summary.clone(),
+        operations: Some(plan.operations.clone()),
+        notes,
+        patch: Some(plan),
+    })
 }
 
 /// The bytes before; planning does not read what is only deleted.

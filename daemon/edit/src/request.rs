@@ -1,11 +1,6 @@
 //! What is asked, what is answered, and what can be wrong.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use ccd_files::{Atomic, LockError, Options, TransactionError};
 use ccd_patch::{AmendError, Done, Failure, Fault, Pass, SyntaxError};

@@ -111,6 +111,18 @@ pub(crate) fn errno_name(errno: Errno) -> String {
         (Errno::STALE, "ESTALE"),
         (Errno::FBIG, "EFBIG"),
         (Errno::TXTBSY, "ETXTBSY"),
+        (Errno::ACCESS, "EACCES"),
+        (Errno::PERM, "EPERM"),
+        (Errno::NOENT, "ENOENT"),
+        (Errno::EXIST, "EEXIST"),
+        (Errno::NOTDIR, "ENOTDIR"),
+        (Errno::ISDIR, "EISDIR"),
+        (Errno::NOTEMPTY, "ENOTEMPTY"),
+        (Errno::NAMETOOLONG, "ENAMETOOLONG"),
+        (Errno::MLINK, "EMLINK"),
+        (Errno::LOOP, "ELOOP"),
+        (Errno::NXIO, "ENXIO"),
+        (Errno::OPNOTSUPP, "EOPNOTSUPP"),
     ];
     known
         .iter()

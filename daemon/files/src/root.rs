@@ -101,6 +101,11 @@ impl Root {
         (self.dev, self.ino)
     }
 
+    /// The folder, held open.
+    pub(crate) fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.folder.as_fd()
+    }
+
     /// Whether the path still names the folder that is held open.
     pub fn is_current(&self) -> bool {
         rustix::fs::lstat(&self.path).is_ok_and(|stat| stat.st_dev == self.dev && stat.st_ino == self.ino)

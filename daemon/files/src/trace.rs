@@ -32,7 +32,7 @@ impl Root {
     /// Follows a relative path without opening what it names. What does not exist is taken as it is written.
     pub fn trace(&self, rel: &Path) -> Result<Traced, FileError> {
         let (entry, through) = self.follow(rel, false)?;
-        let link = match self.target(&entry)? {
+        let link = match self.link_text(&entry)? {
             None => None,
             Some(_) => Some(self.follow(&entry, true).map(|(target, _)| target)),
         };
@@ -53,7 +53,7 @@ impl Root {
                 continue;
             }
             let next = done.join(&part);
-            let target = if rest.is_empty() && !last_too { None } else { self.target(&next)? };
+            let target = if rest.is_empty() && !last_too { None } else { self.link_text(&next)? };
             let Some(target) = target else {
                 done = next;
                 continue;
@@ -78,7 +78,7 @@ impl Root {
     }
 
     /// What a link says; none if there is no link.
-    fn target(&self, rel: &Path) -> Result<Option<PathBuf>, FileError> {
+    fn link_text(&self, rel: &Path) -> Result<Option<PathBuf>, FileError> {
         if rel.as_os_str().is_empty() {
             return Ok(None);
         }

@@ -1,0 +1,1 @@
+//! Transactions over file systems that fail.
