@@ -52,7 +52,7 @@ pub struct HelloResult {
     pub pid: u32,
     /// It takes no new connections any more.
     pub retiring: bool,
-    /// What stands: `graph`, later `edit`, `ast`, `lsp`, `debug`.
+    /// What stands: `graph`, `edit`; later `ast`, `lsp`, `debug`.
     pub features: Vec<String>,
     /// The limits in force.
     pub limits: Limits,
@@ -109,6 +109,8 @@ pub struct StatusResult {
     pub connections: Vec<ConnectionStatus>,
     /// Open workspaces, by root.
     pub workspaces: Vec<WorkspaceSummary>,
+    /// Transactions that are not settled.
+    pub transactions: Vec<TransactionStatus>,
     /// Memory of the daemon.
     pub memory: Memory,
     /// What is not as it should be, one sentence each.
@@ -139,6 +141,21 @@ pub struct WorkspaceSummary {
     pub trusted: bool,
     /// How the index stands.
     pub index: IndexState,
+}
+
+/// A transaction that is not settled.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TransactionStatus {
+    /// Absolute.
+    pub root: String,
+    /// Its id.
+    pub txn_id: String,
+    /// `pending`, `committed` (to be cleaned), `conflict` or `damaged`.
+    pub state: String,
+    /// The files it is about, absolute.
+    pub paths: Vec<String>,
+    /// Where their bytes from before are.
+    pub kept: Vec<String>,
 }
 
 /// Memory in bytes.

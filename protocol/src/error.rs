@@ -94,10 +94,42 @@ kinds! {
     Permission = "permission", 1104;
     /// This folder cannot be a workspace; `root`, `reason`.
     RootRefused = "root_refused", 1105;
+    /// A line of the patch is not of its format; `line` (the begin marker is 1), `excerpt`, `expected`.
+    PatchSyntax = "patch_syntax", 1201;
+    /// Hunks of the patch are not in their files; `failures` has all of them, `failure_id` is for `edit.amend`.
+    ContextNotFound = "context_not_found", 1202;
+    /// Files are not what they were taken for; `paths` with `expected`, `now` and `reason`. Nothing was written.
+    ContentChanged = "content_changed", 1204;
+    /// The system refused to write; `path`, `os_error`. All is as it was.
+    CommitFailed = "commit_failed", 1205;
     /// The disk is full; `path`, `os_error`.
     NoSpace = "no_space", 1205;
     /// The system failed to read or write; `path`, `os_error`.
     Io = "io", 1205;
+    /// A failed write could not be taken back; `paths` with the state of each, `recovery_files`. Never retry blindly.
+    RollbackFailed = "rollback_failed", 1206;
+    /// The old text of an edit is not in the file; `path`, `edit`, `nearest`.
+    OldTextNotFound = "old_text_not_found", 1207;
+    /// The old text of an edit is in the file more than once; `path`, `edit`, `count`, `lines`.
+    OldTextAmbiguous = "old_text_ambiguous", 1207;
+    /// This run has not seen the file that it would overwrite; `path`, `version`.
+    UnseenOverwrite = "unseen_overwrite", 1208;
+    /// The file may not be written; `path`.
+    ReadOnly = "read_only", 1209;
+    /// Owner, mode, ACL or attributes of the file cannot be kept; `path`, `what`.
+    Metadata = "metadata", 1209;
+    /// Two names of the request are one file; `path`, `what` is the other name.
+    SameFile = "same_file", 1209;
+    /// An earlier transaction is not settled; `root`, `txn_id`.
+    RecoveryPending = "recovery_pending", 1210;
+    /// The path decides what other programs run; `path`, `allow`.
+    ProtectedPath = "protected_path", 1211;
+    /// The id belongs to another request; `txn_id`.
+    TxnIdReused = "txn_id_reused", 1212;
+    /// The failure is not kept any more; `id`, `why`.
+    FailureUnknown = "failure_unknown", 1213;
+    /// The transaction cannot be undone; `id`, `why`.
+    UndoUnknown = "undo_unknown", 1213;
     /// Not a regular file (a FIFO, a socket, a device); `path`, `what`.
     NotRegular = "not_regular", 1209;
     /// No grammar for this language; `language`, `supported`.

@@ -17,6 +17,9 @@ pub enum Topic {
     /// An index run has ended: `data` = `{root, generation, files_parsed, removed}`.
     #[serde(rename = "index.done")]
     IndexDone,
+    /// Files were changed by an edit: `data` = `{root, txn_id, paths}`.
+    #[serde(rename = "edit.committed")]
+    EditCommitted,
     /// The daemon will end: `data` = `{reason}`.
     #[serde(rename = "daemon.retiring")]
     DaemonRetiring,

@@ -14,6 +14,7 @@
 #![warn(missing_docs)]
 
 pub mod daemon;
+pub mod edit;
 pub mod error;
 pub mod events;
 pub mod graph;

@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{ErrorKind, daemon, events, graph, workspace};
+use crate::{ErrorKind, daemon, edit, events, graph, workspace};
 
 /// How a method runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -13,6 +13,8 @@ pub enum Kind {
     Instant,
     /// A task that may do IO. It is cancelled by `rpc.cancel`, by a disconnect and by its deadline.
     Work,
+    /// A task that prepares like work, and then writes: what has begun to be written is finished, whoever is gone.
+    Publish,
 }
 
 /// The time a call may take, in milliseconds.
@@ -112,6 +114,13 @@ pub static METHODS: &[MethodInfo] = &[
     MethodInfo::of::<graph::Impact>(),
     MethodInfo::of::<graph::Paths>(),
     MethodInfo::of::<graph::Digest>(),
+    MethodInfo::of::<edit::Write>(),
+    MethodInfo::of::<edit::Edit>(),
+    MethodInfo::of::<edit::ApplyPatch>(),
+    MethodInfo::of::<edit::Amend>(),
+    MethodInfo::of::<edit::Undo>(),
+    MethodInfo::of::<edit::Outcome>(),
+    MethodInfo::of::<edit::Grammar>(),
     MethodInfo::of::<events::Subscribe>(),
     MethodInfo::of::<events::Unsubscribe>(),
 ];

@@ -58,6 +58,7 @@ pub fn markdown() -> String {
         let kind = match method.kind {
             Kind::Instant => "instant",
             Kind::Work => "work",
+            Kind::Publish => "publishes",
         };
         let _ = write!(
             out,
