@@ -1,8 +1,10 @@
 //! Scenarios over a real daemon and a real socket, one file a capability.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod cases;
 mod config;
 mod control;
+mod edit;
 mod envelope;
 mod events;
 mod flood;

@@ -112,6 +112,12 @@ impl Editor {
         self.state()?.outcome(txn_id).map_err(|error| EditError::State(error.to_string()))
     }
 
+    /// What is known of a transaction, without waiting: none while what an earlier process left is being settled.
+    pub fn known(&self, txn_id: &str) -> Option<Result<Option<Outcome>, EditError>> {
+        self.state.get()?;
+        Some(self.outcome(txn_id))
+    }
+
     /// Does what a request asks, or nothing. `encode` makes the bytes that are stored for a repetition. Blocks. From the
     /// moment the transaction begins it cannot be cancelled.
     pub fn apply(

@@ -35,6 +35,8 @@ use crate::{
 const FULL_RUNS: usize = 2;
 /// Index runs of a few paths at once; they must never wait behind queries or whole runs.
 const TARGETED_RUNS: usize = 2;
+/// Edits at once: those of one root wait for each other.
+const EDITS: usize = 8;
 /// The resident size is read from the kernel at most this often.
 const RSS_AGE: Duration = Duration::from_secs(1);
 
@@ -58,6 +60,10 @@ pub(crate) struct Daemon {
     /// Threads that index whole workspaces.
     pub(crate) full_runs: Pool,
     pub(crate) workspaces: Workspaces,
+    /// Threads that write.
+    pub(crate) edits_pool: Pool,
+    /// The one way to change files of a workspace.
+    pub(crate) edits: ccd_edit::Editor,
     /// The caches that all graphs share.
     pub(crate) graphs: Arc<ccd_graph::Shared>,
     executable: Option<Executable>,
@@ -79,6 +85,14 @@ impl Daemon {
     pub(crate) fn with_source(paths: Paths, config: Config, activated: bool, source: Option<StartSource>) -> Arc<Self> {
         let settings = Settings::new(config, activated);
         let graphs = ccd_graph::Shared::new(paths.cache.clone());
+        let edit = &settings.config.edit;
+        let limits = ccd_files::Limits {
+            undo_seconds: edit.undo_hours.0 * 3600,
+            undo_bytes: edit.undo_mib.0 << 20,
+            outcome_seconds: edit.outcome_hours.0 * 3600,
+            ..ccd_files::Limits::default()
+        };
+        let edits = ccd_edit::Editor::new(paths.state.join("edits"), limits);
         Arc::new_cyclic(|daemon| Self {
             instance: instance(),
             started: Instant::now(),
@@ -88,6 +102,8 @@ impl Daemon {
             queries: Pool::new("query", settings.workers()),
             targeted: Pool::new("index-paths", TARGETED_RUNS),
             full_runs: Pool::new("index", FULL_RUNS),
+            edits_pool: Pool::new("edit", EDITS),
+            edits,
             workspaces: Workspaces::new(daemon.clone(), source),
             graphs,
             executable: Executable::current(),

@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -123,6 +126,10 @@ counters! {
     events = "events_sent";
     /// Events dropped because a subscriber was slow.
     events_dropped = "events_dropped";
+    /// Edits asked for.
+    edits = "edits_total";
+    /// Edits refused.
+    edits_refused = "edits_refused";
     /// Batches of changes that the watcher reported.
     watch_batches = "watch_batches";
     /// Times the watcher lost events and the workspace was scanned again.
@@ -134,11 +141,17 @@ pub(crate) struct Metrics {
     /// By event.
     pub(crate) counters: Counters,
     methods: Vec<Histogram>,
+    /// By kind of error.
+    refusals: Mutex<BTreeMap<String, u64>>,
 }
 
 impl Metrics {
     pub(crate) fn new() -> Self {
-        Self { counters: Counters::default(), methods: METHODS.iter().map(|_| Histogram::new()).collect() }
+        Self {
+            counters: Counters::default(),
+            methods: METHODS.iter().map(|_| Histogram::new()).collect(),
+            refusals: Mutex::default(),
+        }
     }
 
     /// Records a call of the method at this index of [`METHODS`].
@@ -148,9 +161,19 @@ impl Metrics {
         }
     }
 
+    /// An edit was refused, by this kind of error.
+    pub(crate) fn refused(&self, kind: &str) {
+        self.counters.edits_refused.add();
+        let mut kinds = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        *kinds.entry(kind.to_owned()).or_default() += 1;
+    }
+
     /// The server's counters.
     pub(crate) fn counters(&self) -> BTreeMap<String, u64> {
-        self.counters.read()
+        let mut counters = self.counters.read();
+        let kinds = self.refusals.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.extend(kinds.iter().map(|(kind, count)| (format!("edits_refused_{kind}"), *count)));
+        counters
     }
 
     /// The methods that were called.

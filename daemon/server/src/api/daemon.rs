@@ -6,7 +6,7 @@ use ccd_protocol::{
     ErrorKind, METHODS, PROTOCOL, RpcError,
     daemon::{
         HelloParams, HelloResult, MethodDescription, MethodsParams, MethodsResult, MetricsParams, MetricsResult, ReloadParams,
-        ReloadResult, RetireParams, RetireResult, StatusParams, StatusResult,
+        ReloadResult, RetireParams, RetireResult, StatusParams, StatusResult, TransactionStatus,
     },
     reference,
 };
@@ -20,6 +20,7 @@ use crate::{
         params::wrong,
         peer::{Greeting, Transport},
     },
+    workspaces::place::shown,
 };
 
 /// Bytes of a client's name.
@@ -61,7 +62,7 @@ pub(super) fn hello(call: &Call, params: HelloParams) -> Result<HelloResult, Rpc
         instance: daemon.instance.clone(),
         pid: std::process::id(),
         retiring: daemon.is_draining(),
-        features: vec!["graph".to_owned()],
+        features: vec!["graph".to_owned(), "edit".to_owned()],
         limits: settings.limits(),
     })
 }
@@ -76,9 +77,26 @@ pub(super) fn status(call: &Call, _: StatusParams) -> Result<StatusResult, RpcEr
         retiring: daemon.is_draining(),
         connections: daemon.connections.peers().iter().map(|peer| peer.status()).collect(),
         workspaces: daemon.workspaces.summaries(),
+        transactions: transactions(daemon),
         memory: daemon.memory(),
         notices: daemon.notices(),
     })
+}
+
+/// What recovery has not settled; nearly always nothing, and then no file is looked at but the folder of the journals.
+fn transactions(daemon: &crate::daemon::Daemon) -> Vec<TransactionStatus> {
+    let told = |paths: &[PathBuf]| paths.iter().map(|path| shown(path)).collect();
+    let unsettled = daemon.edits.unsettled();
+    unsettled
+        .iter()
+        .map(|one| TransactionStatus {
+            root: shown(&one.root),
+            txn_id: one.txn_id.clone(),
+            state: one.state.to_owned(),
+            paths: told(&one.paths),
+            kept: told(&one.kept),
+        })
+        .collect()
 }
 
 pub(super) fn metrics(call: &Call, _: MetricsParams) -> Result<MetricsResult, RpcError> {

@@ -8,6 +8,7 @@ pub(crate) mod convert;
 mod cursor;
 mod daemon;
 mod doctor;
+mod edit;
 mod events;
 mod graph;
 mod read;
@@ -46,6 +47,13 @@ pub(crate) fn table() -> Methods {
         .work::<wire::graph::Impact, _, _>(graph::impact)
         .work::<wire::graph::Paths, _, _>(graph::paths)
         .work::<wire::graph::Digest, _, _>(graph::digest)
+        .publish::<wire::edit::Write, _, _>(edit::write)
+        .publish::<wire::edit::Edit, _, _>(edit::edit)
+        .publish::<wire::edit::ApplyPatch, _, _>(edit::apply_patch)
+        .publish::<wire::edit::Amend, _, _>(edit::amend)
+        .publish::<wire::edit::Undo, _, _>(edit::undo)
+        .instant::<wire::edit::Outcome>(edit::outcome)
+        .instant::<wire::edit::Grammar>(edit::grammar)
         .instant::<wire::events::Subscribe>(events::subscribe)
         .instant::<wire::events::Unsubscribe>(events::unsubscribe)
         .finish()

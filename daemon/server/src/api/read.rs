@@ -42,10 +42,17 @@ pub(super) async fn read(call: Call, params: ReadParams) -> Result<ReadResult, R
     let path = absolute("path", &params.path)?;
     let target = call.target(Where { workspace: params.workspace, path: Some(("path", params.path)) }).await?;
     let daemon = call.daemon.clone();
+    let run = super::edit::run(&call, params.run_id.as_deref())?;
     let result = call.query(move |_| {
         let workspace = &target.workspace;
         let file =
             workspace.root().read(&target.rel, FILE).map_err(|error| daemon.workspaces.file_error(workspace, &path, &error))?;
+        if let Some(run) = &run {
+            // Links are followed, as an edit of the same path will.
+            let traced = workspace.root().target(&target.rel).unwrap_or_else(|_| target.rel.clone());
+            let seen = workspace.root().path().join(traced);
+            daemon.edits.ledger.note(run, &seen, Version::of(&file.bytes), super::edit::ledger_limits(&daemon));
+        }
         let rel = shown(&target.rel);
         let path = shown(&workspace.root().path().join(&target.rel));
         Ok(cut(path, rel, &file.bytes, first, params.end_line, limit))

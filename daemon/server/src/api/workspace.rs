@@ -35,7 +35,12 @@ pub(super) async fn open(call: Call, params: OpenParams) -> Result<OpenResult, R
     }
     let daemon = call.daemon.clone();
     let opened = call.query(move |cancel| {
+        let mut granted = Vec::new();
+        for grant in &grants {
+            granted.push(daemon.workspaces.root("grants", grant)?);
+        }
         let workspace = daemon.workspaces.open("root", &params.root)?;
+        workspace.grant(granted);
         let limits = workspace.index_limits(&daemon);
         match ccd_corpus::walk(&workspace.root(), &limits, cancel) {
             Ok(walk) => {

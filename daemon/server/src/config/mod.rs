@@ -14,7 +14,7 @@ use std::{
 
 use serde_json::Value;
 
-pub use sections::{Config, Index, WatchMode};
+pub use sections::{Config, Durability, HardLinks, Index, Metadata, WatchMode, WriteMode};
 pub use values::{IdleExit, Level, Whole};
 
 /// Keys that take effect with the next daemon.

@@ -87,10 +87,33 @@ struct Signals {
     hup: Signal,
 }
 
+/// New files of a workspace get the mode that the user's own tools would give them, so the umask of whoever started us
+/// stays; what is ours lies in folders that are closed to others. A unit of systemd closes everything to others, which
+/// is no wish of the user: then the common one is taken.
+fn users_umask() {
+    let closed = rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO;
+    let given = rustix::process::umask(closed);
+    let common = rustix::fs::Mode::WGRP | rustix::fs::Mode::WOTH;
+    rustix::process::umask(if given.contains(closed) { common } else { given });
+}
+
+/// Settles what an earlier process left half written; edits wait for it, nothing else does.
+fn settle_edits(daemon: &Arc<Daemon>) {
+    let daemon = Arc::clone(daemon);
+    let started = std::thread::Builder::new().name("recovery".to_owned()).stack_size(1 << 20).spawn(move || {
+        if let Err(error) = daemon.edits.recover() {
+            tracing::error!(%error, "edits cannot be made");
+        }
+    });
+    if let Err(error) = started {
+        // The first edit does it.
+        tracing::warn!(%error, "no thread for recovery");
+    }
+}
+
 /// Takes the lock and the socket. Nothing is left behind by a start that is refused.
 pub fn start(paths: Paths) -> Result<Started, StartError> {
-    // Everything that we make is ours alone, from its first moment.
-    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    users_umask();
     private_folder(&paths.runtime)?;
     if paths.socket_folder != paths.runtime {
         private_folder(&paths.socket_folder)?;
@@ -121,6 +144,7 @@ pub fn start(paths: Paths) -> Result<Started, StartError> {
         .map_err(|error| StartError::System { what: "the threads", error })?;
     let (place, activated, socket) = (listener.place(), listener.activated, listener.path().to_path_buf());
     let daemon = Daemon::new(paths, config, activated);
+    settle_edits(&daemon);
     tracing::info!(build = BUILD, instance = %daemon.instance, activated, "started");
     let system = |what| move |error| StartError::System { what, error };
     let (listener, signals) = {

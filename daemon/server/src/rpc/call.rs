@@ -50,12 +50,19 @@ pub(crate) struct Control {
     /// When its request was read.
     pub(crate) received: Instant,
     cancelled: CancellationToken,
+    /// An edit that has not begun to write shall not begin.
+    stop: Cancel,
     phase: AtomicU8,
 }
 
 impl Control {
     pub(crate) fn new() -> Self {
-        Self { received: Instant::now(), cancelled: CancellationToken::new(), phase: AtomicU8::new(Phase::Waiting as u8) }
+        Self {
+            received: Instant::now(),
+            cancelled: CancellationToken::new(),
+            stop: Cancel::new(),
+            phase: AtomicU8::new(Phase::Waiting as u8),
+        }
     }
 
     /// Ends the call: by `rpc.cancel` or by a disconnect.
@@ -66,6 +73,21 @@ impl Control {
     /// Resolves when it is cancelled.
     pub(crate) async fn cancelled(&self) {
         self.cancelled.cancelled().await;
+    }
+
+    /// Asks an edit not to begin to write.
+    pub(crate) fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Whether it was asked so.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.is_cancelled() || self.cancelled.is_cancelled()
+    }
+
+    /// Whether a worker is at it.
+    pub(crate) fn is_running(&self) -> bool {
+        self.phase.load(Relaxed) == Phase::Running as u8
     }
 
     pub(crate) fn enter(&self, phase: Phase) {
@@ -101,6 +123,17 @@ impl Call {
         self.control.enter(Phase::Queued);
         let _place = self.peer.place().await;
         self.run(&self.daemon.queries, job).await
+    }
+
+    /// Runs an edit. It looks at [`Control::is_stopped`] itself: what has begun to be written is finished.
+    pub(crate) async fn publish<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T, RpcError> + Send + 'static,
+    ) -> Result<T, RpcError> {
+        self.control.enter(Phase::Queued);
+        let turn = self.daemon.edits_pool.turn().await;
+        self.control.enter(Phase::Running);
+        self.daemon.edits_pool.run(turn, job).await.map_err(|error| self.daemon.work_failed(error))?
     }
 
     /// Runs a job on a pool.

@@ -77,6 +77,38 @@ impl Table {
         self
     }
 
+    /// Adds a method that writes. Cancelled or late, it is stopped if it has not begun to write; else it is finished and
+    /// answered as if nothing had been.
+    pub(crate) fn publish<M, F, Fut>(mut self, handler: F) -> Self
+    where
+        M: Method,
+        F: Fn(Call, M::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<M::Result, RpcError>> + Send + 'static,
+    {
+        debug_assert_eq!(M::KIND, Kind::Publish, "{}", M::NAME);
+        let index = index_of(M::NAME);
+        let handler = Arc::new(handler);
+        let callback = MethodCallback::Async(Arc::new(move |id, raw, _connection, limit, extensions| {
+            let call: Call = extensions.get::<Call>().expect("the dispatcher puts the call there").clone();
+            let handler = Arc::clone(&handler);
+            let span = tracing::info_span!("call", method = M::NAME, id = %id, peer = call.peer.id);
+            Box::pin(
+                async move {
+                    let result = match params::read::<M::Params>(raw.as_str()) {
+                        Ok(params) => finished_if_begun::<M, _>(&call, params, |params| handler(call.clone(), params)).await,
+                        Err(error) => Err(error),
+                    };
+                    let response = answer(id, &result, limit);
+                    finished(&call, index, &result);
+                    response
+                }
+                .instrument(span),
+            )
+        }));
+        self.insert(M::NAME, callback);
+        self
+    }
+
     fn insert(&mut self, name: &'static str, callback: MethodCallback) {
         self.0.verify_and_insert(name, callback).expect("every method has one handler");
     }
@@ -131,6 +163,46 @@ where
             Err(too_late(control, allowed))
         }
         result = work => result,
+    }
+}
+
+/// Runs an edit: until it begins to write it ends by a cancel or its deadline, from then on by itself.
+async fn finished_if_begun<M: Method, Fut>(
+    call: &Call,
+    params: M::Params,
+    handler: impl FnOnce(M::Params) -> Fut,
+) -> Result<M::Result, RpcError>
+where
+    Fut: Future<Output = Result<M::Result, RpcError>>,
+{
+    let allowed = deadline::<M>(call, params.deadline_ms())?;
+    let control = &call.control;
+    let permits = call.peer.permits();
+    let work = async {
+        let _permit = permits.acquire().await.expect("the semaphore is never closed");
+        handler(params).await
+    };
+    tokio::pin!(work);
+    let ended = tokio::select! {
+        biased;
+        result = &mut work => return result,
+        () = control.cancelled() => {
+            call.daemon.metrics.counters.cancelled.add();
+            cancelled(control)
+        }
+        () = tokio::time::sleep_until((control.received + allowed).into()) => {
+            call.daemon.metrics.counters.deadlines.add();
+            too_late(control, allowed)
+        }
+    };
+    control.stop();
+    if !control.is_running() {
+        return Err(ended);
+    }
+    // It stops before its first write, or is past it; the commit itself is bounded by what it writes.
+    match work.await {
+        Err(error) if error.is(ErrorKind::Cancelled) => Err(ended),
+        result => result,
     }
 }
 

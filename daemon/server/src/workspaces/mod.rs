@@ -160,6 +160,13 @@ impl Workspaces {
         Ok(workspace)
     }
 
+    /// A folder, opened as a root but not as a workspace.
+    pub(crate) fn root(&self, field: &str, given: &str) -> Result<Root, RpcError> {
+        let path = absolute(field, given)?;
+        let daemon = self.daemon.upgrade().ok_or_else(|| RpcError::new(ErrorKind::Retiring, "The daemon is ending."))?;
+        Root::open(&path, daemon.home().as_deref()).map_err(|error| self.refused(field, given, &error))
+    }
+
     fn refused(&self, field: &str, given: &str, error: &RootError) -> RpcError {
         let refuse = |reason: String| {
             RpcError::new(
@@ -185,6 +192,38 @@ impl Workspaces {
             }
             RootError::Io(error) => refuse(error.to_string()),
         }
+    }
+
+    /// Files (absolute) were changed by an edit: the graphs that hold them are brought up to date without waiting for
+    /// events. Needs the runtime.
+    pub(crate) fn edited(&self, files: &[PathBuf]) {
+        for workspace in self.all() {
+            let rels: Vec<PathBuf> =
+                files.iter().filter_map(|file| file.strip_prefix(&*workspace.path).ok()).map(Path::to_path_buf).collect();
+            if !rels.is_empty() && workspace.loaded().is_some() {
+                workspace.pending.send_modify(|pending| *pending += 1);
+                workspace.see_stale(rels.len() as u64);
+                workspace.enqueue(|queue| {
+                    queue.batches += 1;
+                    queue.paths.extend(rels);
+                });
+            }
+        }
+    }
+
+    /// The identities of roots, and of all open roots around and inside them: an edit of one must not meet an edit of
+    /// another that holds the same files.
+    pub(crate) fn locks_of(&self, roots: &[Arc<Root>]) -> Vec<(u64, u64)> {
+        let mut locks: Vec<(u64, u64)> = roots.iter().map(|root| root.identity()).collect();
+        for workspace in self.all() {
+            let path = Path::new(&*workspace.path);
+            if roots.iter().any(|root| root.path().starts_with(path) || path.starts_with(root.path())) {
+                locks.push(workspace.root().identity());
+            }
+        }
+        locks.sort_unstable();
+        locks.dedup();
+        locks
     }
 
     /// No workspace of this name, or none that contains the path.

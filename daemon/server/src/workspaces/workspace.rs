@@ -22,6 +22,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{api::convert, config::WatchMode, daemon::Daemon};
 
+/// Grants of one workspace.
+const GRANTS: usize = 64;
 /// A run that was cancelled is waited for this long before its graph is closed.
 const LEAVING: Duration = Duration::from_secs(2);
 
@@ -79,6 +81,8 @@ pub(crate) struct Workspace {
     pub(super) last_full: Mutex<Option<Instant>>,
     pub(super) closed: CancellationToken,
     languages: Mutex<Vec<LanguageCount>>,
+    /// Further roots that edits may touch.
+    grants: Mutex<Vec<Arc<Root>>>,
     made: Instant,
     /// Milliseconds after `made`.
     used: AtomicU64,
@@ -105,6 +109,7 @@ impl Workspace {
             last_full: Mutex::new(None),
             closed: CancellationToken::new(),
             languages: Mutex::default(),
+            grants: Mutex::default(),
             made: Instant::now(),
             used: AtomicU64::new(0),
         })
@@ -117,6 +122,21 @@ impl Workspace {
     /// The root's folder.
     pub(crate) fn root(&self) -> Arc<Root> {
         Arc::clone(&locked(&self.core).root)
+    }
+
+    /// Further roots that edits of this workspace may touch.
+    pub(crate) fn grants(&self) -> Vec<Arc<Root>> {
+        locked(&self.grants).clone()
+    }
+
+    /// Grants further roots; those of earlier calls stay.
+    pub(crate) fn grant(&self, roots: Vec<Root>) {
+        let mut grants = locked(&self.grants);
+        for root in roots {
+            if grants.len() < GRANTS && !grants.iter().any(|known| known.identity() == root.identity()) {
+                grants.push(Arc::new(root));
+            }
+        }
     }
 
     /// The graph; made anew if it was unloaded. Making one opens nothing.

@@ -1,0 +1,190 @@
+//! Recorded cases, run through the socket. They are not part of this repository: `$CCD_CASES` names their folder.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::{PermissionsExt as _, symlink},
+    path::{Path, PathBuf},
+};
+
+use ccd_tests::{Client, Folders};
+use serde_json::{Value, json};
+
+fn cases(kind: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("CCD_CASES").map(PathBuf::from);
+    if folder.is_none() {
+        println!("cases: not given");
+    }
+    Some(folder?.join(kind))
+}
+
+/// What is in a folder: files with their bytes, links with their targets, folders.
+fn tree(root: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(folder) = pending.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let rel = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            let kind = path.symlink_metadata().unwrap().file_type();
+            if kind.is_symlink() {
+                found.insert(rel, format!("-> {}", fs::read_link(&path).unwrap().display()));
+            } else if kind.is_dir() {
+                found.insert(rel, "folder".to_owned());
+                pending.push(path);
+            } else {
+                found.insert(rel, format!("{:?}", String::from_utf8_lossy(&fs::read(&path).unwrap())));
+            }
+        }
+    }
+    found
+}
+
+fn files(tree: &BTreeMap<String, String>) -> BTreeMap<&String, &String> {
+    tree.iter().filter(|(_, what)| *what != "folder").collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).into_iter().flatten() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+            fs::set_permissions(&target, fs::Permissions::from_mode(0o644)).unwrap();
+        }
+    }
+}
+
+/// Applies a patch and says whether it was accepted.
+fn apply(client: &mut Client, root: &Path, patch: &str) -> Result<Value, Value> {
+    let id = client.begin("edit.apply_patch", json!({"workspace": root, "patch": patch}));
+    let answer = client.answer(id);
+    match answer.get("result") {
+        Some(result) => Ok(result.clone()),
+        None => Err(answer["error"].clone()),
+    }
+}
+
+#[test]
+fn the_corpus_of_patches_gives_its_trees() {
+    let Some(corpus) = cases("codex-apply-patch-corpus") else { return };
+    let folders = Folders::new();
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let mut names: Vec<PathBuf> = fs::read_dir(&corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+    names.retain(|path| path.join("patch.txt").symlink_metadata().is_ok());
+    names.sort();
+    let mut failed = Vec::new();
+    for (at, case) in names.iter().enumerate() {
+        let name = case.file_name().unwrap().to_string_lossy().into_owned();
+        let root = folders.path(&format!("case{at}"));
+        copy(&case.join("input"), &root);
+        let before = tree(&root);
+        let patch = fs::read_to_string(case.join("patch.txt")).unwrap();
+        let outcome = apply(&mut client, &root, &patch);
+        let now = tree(&root);
+        // All or nothing: what the reference leaves of a patch that fails half way is not left here.
+        let half = name.starts_with("015");
+        let expected = if half { before.clone() } else { tree(&case.join("expected")) };
+        if files(&now) != files(&expected) {
+            failed.push(format!("{name}: {now:?} is not {expected:?} ({outcome:?})"));
+        } else if outcome.is_err() && now != before {
+            failed.push(format!("{name}: refused, and the tree is another"));
+        }
+    }
+    println!("{} of {} scenarios agree", names.len() - failed.len(), names.len());
+    assert!(names.len() >= 20 && failed.is_empty(), "{failed:#?}");
+}
+
+#[test]
+fn recorded_patches_are_answered_as_recorded() {
+    let Some(cases) = cases("patch-cases") else { return };
+    let folders = Folders::new();
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(&cases).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    paths.sort();
+    let mut failed = Vec::new();
+    for (at, path) in paths.iter().enumerate() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let case: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let root = folders.path(&format!("case{at}"));
+        fs::create_dir_all(&root).unwrap();
+        for (rel, bytes) in case["files"].as_object().unwrap() {
+            let path = root.join(rel);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, decoded(bytes.as_str().unwrap())).unwrap();
+        }
+        for rel in case["dirs"].as_array().into_iter().flatten() {
+            fs::create_dir_all(root.join(rel.as_str().unwrap())).unwrap();
+        }
+        for (rel, target) in case["links"].as_object().into_iter().flatten() {
+            symlink(target.as_str().unwrap(), root.join(rel)).unwrap();
+        }
+        for (rel, mode) in case["modes"].as_object().into_iter().flatten() {
+            fs::set_permissions(root.join(rel), fs::Permissions::from_mode(octal(mode))).unwrap();
+        }
+        let before = tree(&root);
+        let outcome = apply(&mut client, &root, case["patch"].as_str().unwrap());
+        let now = tree(&root);
+        let expected: BTreeMap<String, Vec<u8>> = case["expected_files"]
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(rel, bytes)| (rel.clone(), decoded(bytes.as_str().unwrap())))
+            .collect();
+        let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        for (rel, what) in &now {
+            if what != "folder" && !what.starts_with("->") {
+                found.insert(rel.clone(), fs::read(root.join(rel)).unwrap());
+            }
+        }
+        let accepted = case["expected_exit_ok"].as_bool().unwrap();
+        if outcome.is_ok() != accepted || found != expected || !accepted && now != before {
+            failed.push(format!("{name}: {outcome:?}\n  {now:?}"));
+            continue;
+        }
+        for (rel, target) in case["expected_links"].as_object().into_iter().flatten() {
+            if fs::read_link(root.join(rel)).unwrap_or_default() != Path::new(target.as_str().unwrap()) {
+                failed.push(format!("{name}: {rel} is not the link that it was"));
+            }
+        }
+        for (rel, mode) in case["expected_modes"].as_object().into_iter().flatten() {
+            if fs::metadata(root.join(rel)).unwrap().permissions().mode() & 0o7777 != octal(mode) {
+                failed.push(format!("{name}: {rel} has another mode"));
+            }
+        }
+    }
+    println!("{} of {} cases agree", paths.len() - failed.len(), paths.len());
+    assert!(!paths.is_empty() && failed.is_empty(), "{failed:#?}");
+}
+
+fn octal(mode: &Value) -> u32 {
+    mode.as_str().map_or_else(|| u32::try_from(mode.as_u64().unwrap()).unwrap(), |text| u32::from_str_radix(text, 8).unwrap())
+}
+
+/// Base64 as the cases hold it.
+fn decoded(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => letter - b'A',
+        b'a'..=b'z' => letter - b'a' + 26,
+        b'0'..=b'9' => letter - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut out = Vec::new();
+    let (mut bits, mut have) = (0u32, 0);
+    for letter in text.bytes().filter(|letter| !matches!(letter, b'=' | b'\n')) {
+        bits = bits << 6 | u32::from(value(letter));
+        have += 6;
+        if have >= 8 {
+            have -= 8;
+            out.push((bits >> have) as u8);
+        }
+    }
+    out
+}
