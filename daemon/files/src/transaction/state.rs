@@ -162,9 +162,13 @@ pub struct Transaction<'s> {
 
 impl Transaction<'_> {
     /// Does all of it or nothing. `record` is told of the success after the commit point and before the journal goes:
-    /// what it stores there with [`State::put_outcome`] is known whenever the process ends. Panics when the locks are
-    /// not those of the roots.
-    pub fn commit(self, locks: &RootLocks, record: &mut dyn FnMut(&Committed)) -> Result<Committed, TransactionError> {
+    /// what it stores there with [`State::put_outcome`] is known whenever the process ends. When that fails the journal
+    /// stays, and recovery notes that the transaction happened. Panics when the locks are not those of the roots.
+    pub fn commit(
+        self,
+        locks: &RootLocks,
+        record: &mut dyn FnMut(&Committed) -> io::Result<()>,
+    ) -> Result<Committed, TransactionError> {
         let mut roots = Vec::new();
         for root in &self.roots {
             assert!(locks.holds(root.identity()), "the caller locks every root that it writes to");
