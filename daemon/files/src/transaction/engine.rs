@@ -74,11 +74,12 @@ impl<F: Fs> Engine<'_, F> {
         };
         let mut atomic = Atomic::Exchange;
         for (at, op) in journal.ops.iter().enumerate() {
-            let step =
-                apply(&folders, &self.store.journals, op).and_then(|how| match failpoint(&format!("swapped:{}", at + 1)) {
+            let step = apply(&folders, &self.store.journals, op, journal.power).and_then(|how| {
+                match failpoint(&format!("swapped:{}", at + 1)) {
                     Ok(()) => Ok(how),
                     Err(errno) => Err(self.failed(errno).into()),
-                });
+                }
+            });
             let stopped = match step {
                 Ok(how) => {
                     atomic = atomic.max(how);

@@ -5,5 +5,7 @@
 mod awkward;
 mod basics;
 mod chaos;
+mod kept;
+mod mounts;
 mod races;
 mod world;

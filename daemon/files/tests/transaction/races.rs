@@ -117,7 +117,7 @@ fn a_killed_process_leaves_old_or_new() {
 }
 
 /// The driver, stopped at a failpoint.
-fn stopped_at(world: &World, point: &str, specs: &[&str]) -> Child {
+pub(crate) fn stopped_at(world: &World, point: &str, specs: &[&str]) -> Child {
     let child = Command::new(driver())
         .arg("apply")
         .args([world.root.path(), &world.state_path()])
@@ -139,7 +139,7 @@ fn stopped_at(world: &World, point: &str, specs: &[&str]) -> Child {
     }
 }
 
-fn go_on(child: Child) -> String {
+pub(crate) fn go_on(child: Child) -> String {
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::CONT).unwrap();
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
