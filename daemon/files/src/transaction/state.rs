@@ -63,6 +63,9 @@ impl State {
     /// Settles what earlier processes left, before edits are accepted. `open` opens a root by its path; a transaction
     /// whose root is not there waits. A root that another process is at work on is left to that process.
     pub fn recover(&self, open: &dyn Fn(&Path) -> Option<Arc<Root>>) -> io::Result<Vec<Settled>> {
+        // Here, and not in the first edit: both read all that is kept.
+        undo::trim(&RealFs, &self.store, None)?;
+        outcome::trim(&RealFs, &self.store, None)?;
         if let Some(_alone) = quiet(&self.locks) {
             // Nobody is at work, so what is being staged is abandoned.
             return Ok(self.settle(open, &|_| true, true)?);

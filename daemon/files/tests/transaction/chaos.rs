@@ -116,8 +116,11 @@ struct Counts {
     recovered: AtomicUsize,
 }
 
+/// The fault, against what the transaction holds, and whether files are written in place.
+type Tampering = (&'static str, &'static str, bool);
+
 /// One run with one fault. False when the fault was never met.
-fn one(call: &str, fault: &str, n: usize, durability: &str, in_place: bool, old: &Tree, new: &Tree, counts: &Counts) -> bool {
+fn one(call: &str, n: usize, (fault, durability, in_place): Tampering, old: &Tree, new: &Tree, counts: &Counts) -> bool {
     let ground = Ground::new();
     let log = ground.dir.path().join("strace");
     let inject = format!("inject={call}:{fault}:when={n}");
@@ -171,7 +174,7 @@ fn tamper(fault: &'static str, durability: &'static str, in_place: bool) {
                 loop {
                     let Some(call) = queue.lock().unwrap().pop() else { return };
                     let mut n = 1;
-                    while one(call, fault, n, durability, in_place, &old, &new, &counts) {
+                    while one(call, n, (fault, durability, in_place), &old, &new, &counts) {
                         n += 1;
                     }
                 }

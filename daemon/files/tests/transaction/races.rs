@@ -116,7 +116,8 @@ fn a_killed_process_leaves_old_or_new() {
     assert!(kills > 20);
 }
 
-/// The driver, stopped at a failpoint.
+/// The driver, stopped at a failpoint. The caller lets it go on, or kills it.
+#[expect(clippy::zombie_processes, reason = "the caller waits for it; when it never stops the test has failed")]
 pub(crate) fn stopped_at(world: &World, point: &str, specs: &[&str]) -> Child {
     let child = Command::new(driver())
         .arg("apply")
@@ -301,4 +302,41 @@ fn locks_keep_two_processes_apart() {
     assert!(matches!(world.state.lock(&[world.root.identity()], Duration::from_millis(20)), Err(ccd_files::LockError::Busy)));
     assert!(go_on(child).starts_with("committed"));
     world.commit(vec![remove("a", version("a new\n"))]).unwrap();
+}
+
+/// A folder changes places with a link that leads out of the root, all the time.
+#[test]
+fn nothing_is_ever_written_outside_the_root() {
+    let world = World::new();
+    let outside = world.dir.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("f"), "outside\n").unwrap();
+    world.put("d/f", "inside 0\n");
+    std::os::unix::fs::symlink(&outside, world.path("link")).unwrap();
+    let end = AtomicBool::new(false);
+    let (mut written, mut refused) = (0_u64, 0_u64);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let flags = rustix::fs::RenameFlags::EXCHANGE;
+            while !end.load(Ordering::Relaxed) {
+                rustix::fs::renameat_with(rustix::fs::CWD, world.path("d"), rustix::fs::CWD, world.path("link"), flags).unwrap();
+            }
+        });
+        for round in 0..2000 {
+            let changes = vec![
+                write("d/f", &format!("inside {round}\n"), Expect::Any),
+                write("d/new", "x", Expect::Any),
+                remove("d/new2", Expect::Any),
+            ];
+            match world.commit(changes[..1 + round % 2].to_vec()) {
+                Ok(_) => written += 1,
+                Err(_) => refused += 1,
+            }
+        }
+        end.store(true, Ordering::Relaxed);
+    });
+    eprintln!("{written} written inside, {refused} refused, 0 outside");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+    assert_eq!(fs::read_to_string(outside.join("f")).unwrap(), "outside\n");
+    assert!(written > 0 && refused > 0);
 }
