@@ -67,8 +67,7 @@ fn apply(root: &str, state: &str, txn: &str, how: &str, specs: &[&str]) -> Resul
             time: std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             result: b"stored".to_vec(),
         };
-        // After the commit point nothing fails the call; the journal alone tells then.
-        let _ = state.put_outcome(&outcome, options.durability);
+        state.put_outcome(&outcome, options.durability)
     });
     match result {
         Ok(committed) => {

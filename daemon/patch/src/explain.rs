@@ -105,10 +105,13 @@ pub struct Nearby {
 /// Lines are shown up to so many bytes.
 pub const LONGEST: usize = 400;
 
-/// Votes that are counted for one hunk.
+/// Votes that are counted for one hunk, and for all hunks of a section but for a few each.
 const VOTES: usize = 4096;
-/// Hunks of a section for which lines that are merely alike are looked for.
-const ALIKE: usize = 16;
+const ALL_VOTES: usize = 65_536;
+const FEWEST_VOTES: usize = 32;
+/// Hunks of a section for which lines that are merely alike are looked for, and how far from where the search began.
+const ALIKE: usize = 8;
+const FAR: usize = 10_000;
 const OTHERS: usize = 5;
 
 pub(crate) struct Explainer<'s> {
@@ -117,11 +120,12 @@ pub(crate) struct Explainer<'s> {
     /// Built when the first hunk is missed: most patches need none of it.
     places: OnceCell<HashMap<Loose<'s>, Vec<u32>>>,
     alike: usize,
+    votes: usize,
 }
 
 impl<'s> Explainer<'s> {
     pub(crate) fn new(file: &'s FileText<'s>, seeker: &'s Seeker<'s>) -> Self {
-        Self { file, seeker, places: OnceCell::new(), alike: 0 }
+        Self { file, seeker, places: OnceCell::new(), alike: 0, votes: ALL_VOTES }
     }
 
     /// The `index`-th context is not there at or behind `from`.
@@ -206,7 +210,8 @@ impl<'s> Explainer<'s> {
     }
 
     /// Where the block may begin, most lines first; may be before the first line of the file.
-    fn vote(&self, block: &[&str], from: usize) -> Vec<isize> {
+    fn vote(&mut self, block: &[&str], from: usize) -> Vec<isize> {
+        let limit = VOTES.min(self.votes / 8).max(FEWEST_VOTES);
         let places = self.places();
         let mut named: Vec<(usize, &[u32])> = Vec::new();
         for (index, line) in block.iter().enumerate() {
@@ -221,9 +226,12 @@ impl<'s> Explainer<'s> {
         named.sort_by_key(|(index, at)| (at.len(), *index));
         let mut votes: HashMap<isize, usize> = HashMap::new();
         let pairs = named.iter().flat_map(|(index, at)| at.iter().map(move |&at| at as isize - *index as isize));
-        for start in pairs.take(VOTES) {
+        let mut spent = 0;
+        for start in pairs.take(limit) {
             *votes.entry(start).or_default() += 1;
+            spent += 1;
         }
+        self.votes = self.votes.saturating_sub(spent);
         let mut starts: Vec<(isize, usize)> = votes.into_iter().collect();
         starts.sort_by_key(|&(start, count)| (std::cmp::Reverse(count), start < from as isize, start));
         let Some(&(_, most)) = starts.first() else { return Vec::new() };
@@ -251,7 +259,8 @@ impl<'s> Explainer<'s> {
         let (index, line) = block.iter().enumerate().find(|(_, line)| !line.trim().is_empty())?;
         let words = Words::of(line)?;
         let near = |at: usize| (at < from, at.abs_diff(from));
-        let alike = self.file.lines.iter().enumerate().filter_map(|(at, line)| Some((words.likeness(line.text)?, at)));
+        let window = from.saturating_sub(FAR)..self.file.lines.len().min(from.saturating_add(FAR));
+        let alike = window.filter_map(|at| Some((words.likeness(self.file.lines[at].text)?, at)));
         let best = alike.min_by_key(|&(likeness, at)| (std::cmp::Reverse(likeness), near(at)))?;
         Some(best.1 as isize - index as isize)
     }
@@ -283,7 +292,7 @@ impl<'s> Explainer<'s> {
             return false;
         };
         let pass = Pass::TrailingSpace;
-        let starts = rarest.iter().take(VOTES).filter_map(|&at| (at as usize).checked_sub(offset));
+        let starts = rarest.iter().take(FEWEST_VOTES).filter_map(|&at| (at as usize).checked_sub(offset));
         starts.into_iter().any(|start| {
             let here = self.file.lines.get(start..start + new.len());
             here.is_some_and(|here| here.iter().zip(new).all(|(line, new)| pass.key(line.text) == pass.key(new)))

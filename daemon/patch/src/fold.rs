@@ -116,7 +116,8 @@ impl<'t, T: Tree> Fold<'t, T> {
         let follows = keys.iter().any(|key| self.spoilt.contains(key));
         self.spoilt.extend(keys);
         if !follows {
-            self.faults.push(Fault { op, path: at.to_owned(), patch_line: operation.line, why });
+            let at_destination = at != path;
+            self.faults.push(Fault { op, path: at.to_owned(), at_destination, patch_line: operation.line, why });
         }
     }
 
@@ -356,7 +357,7 @@ impl<'t, T: Tree> Fold<'t, T> {
                 if was == Was::File {
                     let bytes = self.original(key).map_err(|error| {
                         let (path, why) = (path.clone(), Why::Tree(error));
-                        Fault { op: Op::Update, path, patch_line: line, why }
+                        Fault { op: Op::Update, path, at_destination: false, patch_line: line, why }
                     })?;
                     // A file that was deleted and added again is the same file if it says the same.
                     if bytes == body && metadata.as_ref().is_none_or(|from| from == key) {

@@ -4,6 +4,7 @@
 //! parse     the text          -> Patch          or the first fault of syntax
 //! apply     hunks + bytes     -> Updated        or every hunk that is not found, and why
 //! plan      Patch + a Tree    -> Plan           the whole patch folded into final bodies, or all that is wrong
+//! brief     failures within a budget of bytes
 //! amend     the text + hunks  -> the text with only these hunks replaced
 //! ```
 //!
@@ -32,6 +33,7 @@
 
 mod amend;
 mod apply;
+mod brief;
 mod explain;
 mod fold;
 mod grammar;
@@ -46,6 +48,7 @@ mod tree;
 
 pub use amend::{AmendError, Replacement, amend};
 pub use apply::{Match, UpdateError, Updated, apply};
+pub use brief::brief;
 pub use explain::{Difference, DifferenceKind, LONGEST, Miss, Nearby, Sought, visible};
 pub use grammar::{DESCRIPTION, GRAMMAR};
 pub use memory::{MemoryTree, Refused};

@@ -116,16 +116,6 @@ impl Op {
             Self::Move => "move",
         }
     }
-
-    /// What failed, in the words of the reference.
-    const fn attempt(self) -> &'static str {
-        match self {
-            Self::Add => "write file",
-            Self::Delete => "delete file",
-            Self::Update => "read file to update",
-            Self::Move => "move file",
-        }
-    }
 }
 
 /// Where a hunk was found.
@@ -206,16 +196,30 @@ pub struct Failure {
 
 /// An operation that cannot be done.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("Failed to {} {path}: {why}", .op.attempt())]
+#[error("Failed to {} {path}: {why}", self.attempt())]
 pub struct Fault<E> {
     /// Which kind of operation.
     pub op: Op,
     /// The path that it is about, as written: of a move the source or the destination.
     pub path: String,
+    /// It is the destination of a move.
+    pub at_destination: bool,
     /// Of its header in the patch; the begin marker is 1.
     pub patch_line: usize,
     /// Why.
     pub why: Why<E>,
+}
+
+impl<E> Fault<E> {
+    /// What failed, in the words of the reference.
+    const fn attempt(&self) -> &'static str {
+        match self.op {
+            Op::Add => "write file",
+            Op::Delete => "delete file",
+            Op::Move if self.at_destination => "write file",
+            Op::Update | Op::Move => "read file to update",
+        }
+    }
 }
 
 /// Why an operation cannot be done.

@@ -230,6 +230,8 @@ impl<'s> Lookup<'s> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn check(file: &str, block: &[&str], from: usize, end_of_file: bool, expected: Option<(usize, Pass, usize)>) {
@@ -279,6 +281,35 @@ mod tests {
         block.push("b");
         check(&file, &block, 0, false, Some((2000, Pass::Exact, 0)));
         check(&file, &["a"; 1000], 0, false, Some((0, Pass::Exact, 1000)));
+    }
+
+    /// The rule as it is written down, without any thought for time.
+    fn plainly(lines: &[&str], block: &[&str], from: usize, end_of_file: bool) -> Option<(usize, Pass, usize)> {
+        let last = lines.len().checked_sub(block.len())?;
+        let from = if end_of_file { from.max(last) } else { from };
+        Pass::ALL.into_iter().find_map(|pass| {
+            let fits = |at: &usize| block.iter().zip(&lines[*at..]).all(|(left, right)| pass.key(left) == pass.key(right));
+            let places: Vec<usize> = (from..=last).filter(fits).collect();
+            places.first().map(|&at| (at, pass, places.len() - 1))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_finds_what_the_rule_says(
+            lines in proptest::collection::vec("[ab]|a | a|\u{2019}|'", 0..40),
+            block in proptest::collection::vec("[ab]|a |'", 1..9),
+            from in 0_usize..20,
+            end_of_file in any::<bool>(),
+        ) {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            let block: Vec<&str> = block.iter().map(String::as_str).collect();
+            check(&lines.join("\n"), &block, from, end_of_file, plainly(&lines, &block, from, end_of_file));
+            // The same lines over and over, so that blocks are found as well.
+            let file = vec!["a", "a", "b"].into_iter().cycle().take(lines.len() * 3).collect::<Vec<_>>();
+            let block: Vec<&str> = block.iter().map(|line| if line.len() > 1 { "b" } else { "a" }).collect();
+            check(&file.join("\n"), &block, from, end_of_file, plainly(&file, &block, from, end_of_file));
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ pub(crate) fn unsupported(errno: Errno) -> bool {
 }
 
 /// Takes one step. Says how the file came to its name.
-pub(crate) fn apply<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op) -> Result<Atomic, Stopped> {
+pub(crate) fn apply<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op, power: bool) -> Result<Atomic, Stopped> {
     let fs = folders.fs;
     let path = folders.absolute(op.root, &op.path);
     let fail = |errno| match errno {
@@ -120,10 +120,10 @@ pub(crate) fn apply<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op) 
         OpKind::Exchange => match fs.rename(&stage, &op.slot.name, &parent, op.name(), Rename::Exchange) {
             Ok(()) => verify(fs, &stage, op, &op.slot.name, path).map(|()| Atomic::Exchange),
             Err(Errno::NOENT) => Err(gone(path, op.pre).into()),
-            Err(errno) if unsupported(errno) => replace(fs, &stage, &parent, op, path).map(|()| Atomic::Weak),
+            Err(errno) if unsupported(errno) => replace(fs, &stage, &parent, op, path, power).map(|()| Atomic::Weak),
             Err(errno) => Err(fail(errno)),
         },
-        OpKind::Create => match keep(fs, &stage, &op.slot.name, &parent, op.name()) {
+        OpKind::Create => match keep(fs, &stage, &op.slot.name, &parent, op.name(), power) {
             Ok(()) => Ok(Atomic::Exchange),
             Err(Errno::EXIST) => {
                 let now = print_at(fs, &parent, op.name()).ok().flatten().and_then(|print| print.version);
@@ -132,7 +132,7 @@ pub(crate) fn apply<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op) 
             }
             Err(errno) => Err(fail(errno)),
         },
-        OpKind::Remove => match keep(fs, &parent, op.name(), &stage, &op.slot.name) {
+        OpKind::Remove => match keep(fs, &parent, op.name(), &stage, &op.slot.name, power) {
             Ok(()) => verify(fs, &stage, op, &op.slot.name, path).map(|()| Atomic::Exchange),
             Err(Errno::NOENT) => Err(gone(path, op.pre).into()),
             Err(errno) => Err(fail(errno)),
@@ -142,11 +142,22 @@ pub(crate) fn apply<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op) 
 }
 
 /// Renames to a name where nothing is.
-pub(crate) fn keep<F: Fs>(fs: &F, from: &F::Fd, name: &std::ffi::OsStr, to: &F::Fd, new: &std::ffi::OsStr) -> Result<(), Errno> {
+pub(crate) fn keep<F: Fs>(
+    fs: &F,
+    from: &F::Fd,
+    name: &std::ffi::OsStr,
+    to: &F::Fd,
+    new: &std::ffi::OsStr,
+    power: bool,
+) -> Result<(), Errno> {
     match fs.rename(from, name, to, new, Rename::Keep) {
         // A link refuses an existing name as well.
         Err(errno) if unsupported(errno) => {
             fs.hard_link(from, name, to, new)?;
+            if power {
+                // The new name has to be there before the old one goes.
+                again(|| fs.sync_folder(to))?;
+            }
             fs.unlink(from, name)
         }
         other => other,
@@ -166,7 +177,7 @@ fn verify<F: Fs>(fs: &F, stage: &F::Fd, op: &Op, name: &std::ffi::OsStr, path: P
 }
 
 /// Renames over the target, where names cannot be exchanged. The old file is linked into the stage first.
-fn replace<F: Fs>(fs: &F, stage: &F::Fd, parent: &F::Fd, op: &Op, path: PathBuf) -> Result<(), Stopped> {
+fn replace<F: Fs>(fs: &F, stage: &F::Fd, parent: &F::Fd, op: &Op, path: PathBuf, power: bool) -> Result<(), Stopped> {
     let fail = |errno| Stopped::Failed(TransactionError::of(&path, errno));
     let old = op.slot.old();
     match fs.hard_link(parent, op.name(), stage, &old) {
@@ -183,6 +194,10 @@ fn replace<F: Fs>(fs: &F, stage: &F::Fd, parent: &F::Fd, op: &Op, path: PathBuf)
     let out = print_at(fs, stage, &old).map_err(fail)?;
     if out.and_then(|out| out.version) != op.pre.and_then(|pre| pre.version) {
         return Err(changed(path, op.pre, out.and_then(|out| out.version)).into());
+    }
+    if power {
+        // The old file has to have another name before it loses its own.
+        again(|| fs.sync_folder(stage)).map_err(fail)?;
     }
     fs.rename(stage, &op.slot.name, parent, op.name(), Rename::Replace).map_err(fail)
 }

@@ -20,6 +20,9 @@ use super::{
     undo::{Saver, keeps},
 };
 
+/// Stores a success.
+pub(crate) type Record<'r> = &'r mut dyn FnMut(&Committed) -> std::io::Result<()>;
+
 /// One transaction and its surroundings.
 pub(crate) struct Engine<'e, F: Fs> {
     pub(crate) fs: &'e F,
@@ -31,7 +34,7 @@ pub(crate) struct Engine<'e, F: Fs> {
 
 impl<F: Fs> Engine<'_, F> {
     /// Does all of it or nothing. `record` is told after the commit and before the journal goes.
-    pub(crate) fn run(&self, changes: &[Change], record: &mut dyn FnMut(&Committed)) -> Result<Committed, TransactionError> {
+    pub(crate) fn run(&self, changes: &[Change], record: Record<'_>) -> Result<Committed, TransactionError> {
         recover::ensure_settled(self.fs, self.store, &self.roots, self.txn_id)?;
         let mut lessons = Lessons::default();
         loop {
@@ -42,7 +45,7 @@ impl<F: Fs> Engine<'_, F> {
         }
     }
 
-    fn attempt(&self, changes: &[Change], lessons: &mut Lessons, record: &mut dyn FnMut(&Committed)) -> Attempt {
+    fn attempt(&self, changes: &[Change], lessons: &mut Lessons, record: Record<'_>) -> Attempt {
         let folders = Folders::new(self.fs, self.roots.clone());
         let stem = stem(self.txn_id);
         let mut plan = match plan(&folders, changes, self.options, &stem, lessons) {
@@ -61,7 +64,8 @@ impl<F: Fs> Engine<'_, F> {
                 undoable: false,
                 no_change: true,
             };
-            record(&committed);
+            // Nothing was written, so there is nothing that a journal would have to tell.
+            let _ = record(&committed);
             return Attempt::Done(Box::new(Ok(committed)));
         }
         let journal = match self.prepare(&folders, &mut plan, &stem) {
@@ -70,11 +74,12 @@ impl<F: Fs> Engine<'_, F> {
         };
         let mut atomic = Atomic::Exchange;
         for (at, op) in journal.ops.iter().enumerate() {
-            let step =
-                apply(&folders, &self.store.journals, op).and_then(|how| match failpoint(&format!("swapped:{}", at + 1)) {
+            let step = apply(&folders, &self.store.journals, op, journal.power).and_then(|how| {
+                match failpoint(&format!("swapped:{}", at + 1)) {
                     Ok(()) => Ok(how),
                     Err(errno) => Err(self.failed(errno).into()),
-                });
+                }
+            });
             let stopped = match step {
                 Ok(how) => {
                     atomic = atomic.max(how);
@@ -231,7 +236,7 @@ impl<F: Fs> Engine<'_, F> {
         stem: &OsStr,
         plan: Plan,
         atomic: Atomic,
-        record: &mut dyn FnMut(&Committed),
+        record: Record<'_>,
     ) -> Committed {
         let mut notes = plan.notes;
         let undoable = save(folders, self.store, journal, &mut notes, false).unwrap_or(false);
@@ -245,8 +250,9 @@ impl<F: Fs> Engine<'_, F> {
             undoable,
             no_change: false,
         };
-        record(&committed);
-        if unstaged.is_ok() {
+        // Where the success could not be recorded the journal stays and tells it.
+        let recorded = record(&committed);
+        if recorded.is_ok() && unstaged.is_ok() {
             let _ = unless_absent(self.fs.unlink(&self.store.journals, &joined(stem, Stage::Committed.ending())));
         }
         let _ = failpoint("cleaned");

@@ -105,7 +105,8 @@ pub(crate) fn load<F: Fs>(fs: &F, store: &Store<F>, txn_id: &str) -> Result<Opti
     }
 }
 
-fn trim<F: Fs>(fs: &F, store: &Store<F>, new: Option<Entry>) -> Result<(), Errno> {
+/// Lets go of what is too old or too much.
+pub(crate) fn trim<F: Fs>(fs: &F, store: &Store<F>, new: Option<Entry>) -> Result<(), Errno> {
     let mut ring = store.outcome_ring.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     if !ring.loaded {
         let mut entries = Vec::new();

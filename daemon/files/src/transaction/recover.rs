@@ -7,6 +7,7 @@
 use std::{
     collections::HashSet,
     ffi::{OsStr, OsString},
+    os::unix::ffi::{OsStrExt, OsStringExt},
     path::{Path, PathBuf},
 };
 
@@ -127,7 +128,34 @@ pub(crate) fn recover<F: Fs>(
         let roots = journal.roots.iter().map(|root| root.path.clone()).collect();
         settled.push(Settled { txn_id: journal.txn_id, state, roots });
     }
+    if staging {
+        sweep_copies(fs, store)?;
+    }
     Ok(settled)
+}
+
+/// Removes copies of files, made to write those in place, that no journal names.
+fn sweep_copies<F: Fs>(fs: &F, store: &Store<F>) -> Result<(), Errno> {
+    let named = named(fs, store)?;
+    for name in fs.list(&store.journals)? {
+        let bytes = name.as_bytes();
+        let copy = bytes.strip_suffix(b".pre").or_else(|| bytes.strip_suffix(b".new"));
+        let Some(dash) = copy.and_then(|copy| copy.iter().rposition(|byte| *byte == b'-')) else { continue };
+        if !named.contains(OsStr::from_bytes(&bytes[..dash])) {
+            unless_absent(fs.unlink(&store.journals, &name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The stems of all journals that are left, damaged ones too.
+fn named<F: Fs>(fs: &F, store: &Store<F>) -> Result<HashSet<OsString>, Errno> {
+    let mut named: HashSet<OsString> = journals(fs, store)?.into_iter().map(|(_, stem, _)| stem).collect();
+    for name in quarantined(fs, store)? {
+        let name = OsString::from_vec(name.as_bytes().strip_suffix(b".bad").unwrap_or(name.as_bytes()).to_vec());
+        named.insert(Stage::of(&name).map_or(name, |(stem, _)| stem));
+    }
+    Ok(named)
 }
 
 fn undo<F: Fs>(fs: &F, store: &Store<F>, folders: &Folders<'_, F>, journal: &Journal, stem: &OsStr) -> OutcomeState {
@@ -243,12 +271,7 @@ pub(crate) fn sweep<F: Fs>(fs: &F, store: &Store<F>, root: &Base<F::Fd>) -> Resu
         // Not one that we made.
         return Ok(());
     }
-    let mut named: HashSet<OsString> = journals(fs, store)?.into_iter().map(|(_, stem, _)| stem).collect();
-    for name in quarantined(fs, store)? {
-        use std::os::unix::ffi::{OsStrExt, OsStringExt};
-        let name = OsString::from_vec(name.as_bytes().strip_suffix(b".bad").unwrap_or(name.as_bytes()).to_vec());
-        named.insert(Stage::of(&name).map_or(name, |(stem, _)| stem));
-    }
+    let named = named(fs, store)?;
     for stage in fs.list(&stages)? {
         if stage != ".gitignore" && !named.contains(&stage) {
             empty_folder(fs, &stages, &stage)?;

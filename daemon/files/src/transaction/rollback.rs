@@ -39,7 +39,7 @@ pub(crate) fn rollback<F: Fs>(
     let mut conflicts = HashSet::new();
     let mut result = Ok(());
     for (at, op) in journal.ops.iter().enumerate().take(steps).rev() {
-        match undo(folders, journals, op) {
+        match undo(folders, journals, op, journal.power) {
             Ok(Undone::Clean) => {}
             Ok(Undone::Conflict) => {
                 conflicts.insert(at);
@@ -128,7 +128,7 @@ fn same_file(one: Option<Print>, other: Option<Print>) -> bool {
     matches!((one, other), (Some(one), Some(other)) if (one.dev, one.ino) == (other.dev, other.ino))
 }
 
-fn undo<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op) -> Result<Undone, Errno> {
+fn undo<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op, power: bool) -> Result<Undone, Errno> {
     let fs = folders.fs;
     let parent = folder(folders, op.root, op.folder(), op.parent)?;
     match op.kind {
@@ -152,8 +152,8 @@ fn undo<F: Fs>(folders: &Folders<'_, F>, journals: &F::Fd, op: &Op) -> Result<Un
             };
             match op.kind {
                 OpKind::Exchange => undo_exchange(fs, op, parent.as_ref(), &stage, target),
-                OpKind::Create => undo_create(fs, op, parent.as_ref(), &stage, target),
-                _ => undo_remove(fs, op, parent.as_ref(), &stage, target),
+                OpKind::Create => undo_create(fs, op, parent.as_ref(), &stage, target, power),
+                _ => undo_remove(fs, op, parent.as_ref(), &stage, target, power),
             }
         }
     }
@@ -215,7 +215,14 @@ fn put_back<F: Fs>(fs: &F, op: &Op, parent: &F::Fd, stage: &F::Fd) -> Result<Und
     Err(Errno::AGAIN)
 }
 
-fn undo_create<F: Fs>(fs: &F, op: &Op, parent: Option<&F::Fd>, stage: &F::Fd, target: Option<Print>) -> Result<Undone, Errno> {
+fn undo_create<F: Fs>(
+    fs: &F,
+    op: &Op,
+    parent: Option<&F::Fd>,
+    stage: &F::Fd,
+    target: Option<Print>,
+    power: bool,
+) -> Result<Undone, Errno> {
     let (Some(parent), true) = (parent, same_file(target, op.post)) else { return Ok(Undone::Clean) };
     if target != op.post {
         return Ok(Undone::Conflict);
@@ -225,25 +232,32 @@ fn undo_create<F: Fs>(fs: &F, op: &Op, parent: Option<&F::Fd>, stage: &F::Fd, ta
         fs.unlink(parent, op.name())?;
         return Ok(Undone::Clean);
     }
-    keep(fs, parent, op.name(), stage, &op.slot.name)?;
+    keep(fs, parent, op.name(), stage, &op.slot.name, power)?;
     if same_file(print_at(fs, stage, &op.slot.name)?, op.post) {
         return Ok(Undone::Clean);
     }
     // Somebody replaced it in between: theirs goes back.
-    match keep(fs, stage, &op.slot.name, parent, op.name()) {
+    match keep(fs, stage, &op.slot.name, parent, op.name(), power) {
         Ok(()) => Ok(Undone::Clean),
         Err(Errno::EXIST) => Ok(Undone::Conflict),
         Err(errno) => Err(errno),
     }
 }
 
-fn undo_remove<F: Fs>(fs: &F, op: &Op, parent: Option<&F::Fd>, stage: &F::Fd, target: Option<Print>) -> Result<Undone, Errno> {
+fn undo_remove<F: Fs>(
+    fs: &F,
+    op: &Op,
+    parent: Option<&F::Fd>,
+    stage: &F::Fd,
+    target: Option<Print>,
+    power: bool,
+) -> Result<Undone, Errno> {
     let staged = print_at(fs, stage, &op.slot.name)?;
     if staged.is_none() || same_file(staged, target) {
         return Ok(Undone::Clean);
     }
     let (Some(parent), None) = (parent, target) else { return Ok(Undone::Conflict) };
-    match keep(fs, stage, &op.slot.name, parent, op.name()) {
+    match keep(fs, stage, &op.slot.name, parent, op.name(), power) {
         Ok(()) => {
             if same_file(staged, op.pre) {
                 fs.touch(parent, op.name())?;
@@ -301,8 +315,12 @@ fn written_by_us(now: &[u8], before: &[u8], after: &[u8]) -> bool {
 
 /// How the target of a step stands.
 pub(crate) fn state<F: Fs>(folders: &Folders<'_, F>, op: &Op) -> PathState {
-    let Ok(parent) = folders.get(op.root, op.folder()) else { return PathState::Unknown };
-    let Ok(target) = print_at(folders.fs, &parent, op.name()) else { return PathState::Unknown };
+    let parent = match folders.get(op.root, op.folder()) {
+        Ok(parent) => Some(parent),
+        Err(Errno::NOENT | Errno::NOTDIR) => None,
+        Err(_) => return PathState::Unknown,
+    };
+    let Ok(target) = print_in(folders.fs, parent.as_ref(), op.name()) else { return PathState::Unknown };
     let version = |print: Option<Print>| print.map(|print| (print.size, print.version));
     if version(target) == version(op.pre) {
         PathState::Old

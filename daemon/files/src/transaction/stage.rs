@@ -87,6 +87,16 @@ pub(crate) fn stage<F: Fs>(
         let meta = fs.stat(&fd).map_err(fail)?;
         op.post = Some(Print { dev: meta.dev, ino: meta.ino, size: bytes.len() as u64, version: Some(Version::of(bytes)) });
     }
+    if power {
+        // Without the way to it, an old file in the stage would be lost with its new name.
+        for (root, stage) in stages(plan.steps.iter().map(|step| &step.op)) {
+            let fail = |errno| TransactionError::of(&folders.absolute(root, &stage), errno);
+            for above in [Path::new(STAGES), Path::new("")] {
+                let fd = folders.get(root, above).map_err(fail)?;
+                again(|| fs.sync_folder(&fd)).map_err(fail)?;
+            }
+        }
+    }
     for (root, folder) in synced_late {
         let fail = |errno| TransactionError::of(&folders.absolute(root, &folder), errno);
         let fd = folders.get(root, &folder).map_err(fail)?;

@@ -63,6 +63,9 @@ impl State {
     /// Settles what earlier processes left, before edits are accepted. `open` opens a root by its path; a transaction
     /// whose root is not there waits. A root that another process is at work on is left to that process.
     pub fn recover(&self, open: &dyn Fn(&Path) -> Option<Arc<Root>>) -> io::Result<Vec<Settled>> {
+        // Here, and not in the first edit: both read all that is kept.
+        undo::trim(&RealFs, &self.store, None)?;
+        outcome::trim(&RealFs, &self.store, None)?;
         if let Some(_alone) = quiet(&self.locks) {
             // Nobody is at work, so what is being staged is abandoned.
             return Ok(self.settle(open, &|_| true, true)?);
@@ -162,9 +165,13 @@ pub struct Transaction<'s> {
 
 impl Transaction<'_> {
     /// Does all of it or nothing. `record` is told of the success after the commit point and before the journal goes:
-    /// what it stores there with [`State::put_outcome`] is known whenever the process ends. Panics when the locks are
-    /// not those of the roots.
-    pub fn commit(self, locks: &RootLocks, record: &mut dyn FnMut(&Committed)) -> Result<Committed, TransactionError> {
+    /// what it stores there with [`State::put_outcome`] is known whenever the process ends. When that fails the journal
+    /// stays, and recovery notes that the transaction happened. Panics when the locks are not those of the roots.
+    pub fn commit(
+        self,
+        locks: &RootLocks,
+        record: &mut dyn FnMut(&Committed) -> io::Result<()>,
+    ) -> Result<Committed, TransactionError> {
         let mut roots = Vec::new();
         for root in &self.roots {
             assert!(locks.holds(root.identity()), "the caller locks every root that it writes to");

@@ -102,7 +102,7 @@ impl World {
             options: self.options,
             changes,
         };
-        transaction.commit(&locks, &mut |_| {})
+        transaction.commit(&locks, &mut |_| Ok(()))
     }
 
     pub(crate) fn commit(&self, changes: Vec<Change>) -> Result<Committed, TransactionError> {

@@ -1,17 +1,21 @@
 //! Unified diffs, as text and as data.
 //!
 //! Lines end at a line feed, as they do for `diff`, `patch` and `git apply`; a lone carriage return is a character of
-//! its line. The lines themselves are compared by `imara-diff`, whose work is bounded by the heuristics of git; a pair
-//! of texts that is beyond reading is told as one coarse hunk between its equal ends.
+//! its line. The lines themselves are compared by `imara-diff`, whose work is bounded by the heuristics of git; where
+//! these do not hold, few changes are still found, and many are told as one coarse hunk between the equal ends.
+
+mod few;
 
 use std::fmt::Write as _;
 
-use imara_diff::{Algorithm, InternedInput};
+use imara_diff::{Algorithm, InternedInput, Token};
 
 /// Unchanged lines shown around a change.
 const CONTEXT: usize = 3;
 /// Lines of both texts together; beyond it a diff is coarse.
 const MOST_LINES: usize = 1_000_000;
+/// Pairs of equal lines, one of each text; beyond it a general diff takes seconds.
+const MOST_PAIRS: u64 = 400_000_000;
 
 /// What became of one file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -93,14 +97,19 @@ struct Change {
 fn changes(before: &[&[u8]], after: &[&[u8]]) -> Vec<Change> {
     let prefix = before.iter().zip(after).take_while(|(left, right)| left == right).count();
     let shorter = before.len().min(after.len()) - prefix;
-    let pairs = before.iter().rev().zip(after.iter().rev()).take(shorter);
-    let suffix = pairs.take_while(|(left, right)| left == right).count();
+    let backwards = before.iter().rev().zip(after.iter().rev()).take(shorter);
+    let suffix = backwards.take_while(|(left, right)| left == right).count();
+    let coarse = || vec![Change { old: (prefix, before.len() - suffix), new: (prefix, after.len() - suffix) }];
     if before.len() + after.len() - 2 * (prefix + suffix) > MOST_LINES {
-        return vec![Change { old: (prefix, before.len() - suffix), new: (prefix, after.len() - suffix) }];
+        return coarse();
     }
     let mut input = InternedInput::default();
     input.update_before(before.iter().copied());
     input.update_after(after.iter().copied());
+    let middle = (&input.before[prefix..before.len() - suffix], &input.after[prefix..after.len() - suffix]);
+    if pairs(middle.0, middle.1, input.interner.num_tokens()) > MOST_PAIRS {
+        return few::changes(&input.before, &input.after).unwrap_or_else(coarse);
+    }
     let mut diff = imara_diff::Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
     let changes = diff.hunks().map(|hunk| Change {
@@ -108,6 +117,13 @@ fn changes(before: &[&[u8]], after: &[&[u8]]) -> Vec<Change> {
         new: (hunk.after.start as usize, hunk.after.end as usize),
     });
     changes.collect()
+}
+
+fn pairs(before: &[Token], after: &[Token], tokens: u32) -> u64 {
+    let mut counts = vec![(0_u64, 0_u64); tokens as usize];
+    before.iter().for_each(|token| counts[token.0 as usize].0 += 1);
+    after.iter().for_each(|token| counts[token.0 as usize].1 += 1);
+    counts.iter().map(|(before, after)| before * after).sum()
 }
 
 /// One hunk of changes that stand close together.
@@ -336,7 +352,7 @@ mod tests {
             -�
             +a
         "#]]
-        .assert_eq(&diff(Some(b"\xff\n"), Some(b"a\r\n")).unified("a\tb"));
+        .assert_eq(&diff(Some(b"\xff\n"), Some(b"a\n")).unified("a\tb"));
         expect![[r#"
             Binary files a/f and b/f differ
         "#]]
@@ -359,6 +375,28 @@ mod tests {
         assert_eq!((diff.hunks.len(), diff.added, diff.removed), (1, MOST_LINES, MOST_LINES));
     }
 
+    #[test]
+    fn few_changes_of_a_text_of_few_different_lines_are_found() {
+        let text = |changed: &[usize]| {
+            (0..200_000).fold(String::new(), |text, line| {
+                let word = if changed.contains(&line) {
+                    "c"
+                } else if line * line % 7 < 3 {
+                    "a"
+                } else {
+                    "b"
+                };
+                text + word + "\n"
+            })
+        };
+        let found = diff(Some(text(&[]).as_bytes()), Some(text(&[10, 100_000, 199_990]).as_bytes()));
+        let lines: Vec<usize> = found.hunks.iter().map(|hunk| hunk.old_line).collect();
+        assert_eq!((lines, found.added, found.removed), (vec![8, 99_998, 199_988], 3, 3));
+        let many: Vec<usize> = (10..199_990).step_by(400).collect();
+        let found = diff(Some(text(&[]).as_bytes()), Some(text(&many).as_bytes()));
+        assert_eq!(found.hunks.len(), 1);
+    }
+
     /// Applies the hunks as data.
     fn applied(old: &str, diff: &Diff) -> String {
         let lines: Vec<&str> = old.split_inclusive('\n').collect();
@@ -376,6 +414,21 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn few_changes_lead_from_one_text_to_the_other(old in proptest::collection::vec(0_u32..3, 0..30), new in proptest::collection::vec(0_u32..3, 0..30)) {
+            let token = |of: &[u32]| of.iter().copied().map(Token).collect::<Vec<_>>();
+            let (before, after) = (token(&old), token(&new));
+            let (mut made, mut next) = (Vec::new(), 0);
+            for change in few::changes(&before, &after).unwrap() {
+                made.extend_from_slice(&before[next..change.old.0]);
+                prop_assert_eq!(made.len(), change.new.0);
+                made.extend_from_slice(&after[change.new.0..change.new.1]);
+                next = change.old.1;
+            }
+            made.extend_from_slice(&before[next..]);
+            prop_assert_eq!(made, after);
+        }
+
         #[test]
         fn the_hunks_turn_the_old_text_into_the_new(old in "([ab]?\n?){0,30}", new in "([ab]?\n?){0,30}") {
             let diff = diff(Some(old.as_bytes()), Some(new.as_bytes()));
