@@ -96,7 +96,9 @@ impl State {
         Ok(settled)
     }
 
-    /// Settles what concerns a root that is used for the first time, and removes stages of it that no journal names.
+    /// Settles what concerns a root that is used for the first time, and removes stages of it that no journal names. The
+    /// caller holds no lock of it.
+    /// The caller holds no lock of it.
     pub fn recover_root(&self, root: &Arc<Root>, open: &dyn Fn(&Path) -> Option<Arc<Root>>) -> io::Result<Vec<Settled>> {
         let identity = root.identity();
         let mut settled = Vec::new();

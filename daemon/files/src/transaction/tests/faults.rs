@@ -183,6 +183,20 @@ fn every_rename_fails_from_some_point_on() {
     }
 }
 
+/// A rename that only fails between mounts, or on a mount point, is gone about in another way.
+#[test]
+fn what_cannot_be_renamed_is_staged_beside_or_written_in_place() {
+    let (old, new, _) = states(PROCESS);
+    for errno in [Errno::XDEV, Errno::BUSY] {
+        let (mut counts, mut n) = ([0; 3], 0);
+        while one(PROCESS, Which::Kind("rename", n), errno, (&old, &new), &mut counts) {
+            n += 1;
+        }
+        eprintln!("{errno:?} at each of {n} renames: {counts:?}");
+        assert!(counts[0] > 4, "{errno:?}: {counts:?}");
+    }
+}
+
 /// Recovery itself fails at every call, and is repeated.
 #[test]
 fn any_call_of_recovery_fails() {

@@ -5,6 +5,7 @@
 mod crash;
 mod fault;
 mod faults;
+mod journals;
 mod power;
 
 use std::{ffi::OsStr, path::PathBuf};
