@@ -47,6 +47,11 @@ impl Session {
         utf8(place::file(&self.cwd, &self.root, path))
     }
 
+    /// A file that may not be there yet: counts from the working folder and never means another one of the same name.
+    pub(crate) fn new_file(&self, path: &str) -> Result<String, Failure> {
+        utf8(place::absolute(&self.cwd, path.as_ref()))
+    }
+
     pub(crate) fn symbol(&self, text: &str) -> PositionOrName {
         place::symbol(&self.cwd, &self.root, text)
     }

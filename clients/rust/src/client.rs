@@ -297,6 +297,8 @@ fn is_read(method: &str) -> bool {
                 | "workspace.status"
                 | "workspace.list"
                 | "workspace.read"
+                | "edit.outcome"
+                | "edit.grammar"
         )
 }
 
