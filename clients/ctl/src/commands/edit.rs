@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// The text that is there.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     old: Option<String>,
-    /// A file that holds the text that is there; `-` is standard input.
+    /// A file that holds the text that is there, byte for byte; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     old_file: Option<PathBuf>,
     /// The place: line:column-line:column, from 1, the end exclusive.

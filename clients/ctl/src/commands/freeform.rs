@@ -10,18 +10,19 @@ use crate::outcome::{self, Exit, Failure};
 /// A line that is longer is no event.
 const LONGEST: u64 = 64 << 20;
 
-/// Reads events, one JSON object a line, and prints what came of the call:
-///
-/// {"event":"start","id":"c1","name":"apply_patch","type":"custom_tool_call"}
-/// {"event":"delta","id":"c1","text":"*** Begin"}
-/// {"event":"done","id":"c1","name":"apply_patch","type":"custom_tool_call","input":"*** Begin Patch..."}
-/// {"event":"abort"}
-/// {"event":"transport_failed","reason":"..."}
-///
-/// One line comes out: {"id":"c1","patch":"..."}, or {"rejected":"what to tell the model"} if the pieces are not the
-/// whole or it is no patch, or {"transport_failed":"..."}. The exit code is 0 with a patch, else 1.
+/// What stands below the help.
+const EVENTS: &str = r#"In, one JSON object a line:
+  {"event":"start","id":"c1","name":"apply_patch","type":"custom_tool_call"}
+  {"event":"delta","id":"c1","text":"*** Begin"}
+  {"event":"done","id":"c1","name":"apply_patch","type":"custom_tool_call","input":"*** Begin Patch..."}
+  {"event":"abort"}
+  {"event":"transport_failed","reason":"..."}
+
+Out, one line: {"id":"c1","patch":"..."}; or {"rejected":"what to tell the model"} if the pieces are not the whole,
+or it is no patch; or {"transport_failed":"..."}. The exit code is 0 with a patch, else 1."#;
+
 #[derive(Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_help = EVENTS)]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_args: Args) -> Result<Exit, Failure> {
