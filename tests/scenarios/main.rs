@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 mod cases;
+mod chaos;
 mod config;
 mod control;
 mod edit;

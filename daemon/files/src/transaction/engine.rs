@@ -11,7 +11,7 @@ use super::{
     failpoint::failpoint,
     folders::{Base, Folders},
     fs::{Fs, Rename, again, unless_absent},
-    journal::{Journal, JournalRoot, OpKind, Stage, joined, stem},
+    journal::{Journal, JournalRoot, Memo, OpKind, Stage, joined, stem},
     plan::{Lessons, Plan, STAGES, plan},
     recover,
     rollback::{kept, rollback, state, sync},
@@ -30,6 +30,7 @@ pub(crate) struct Engine<'e, F: Fs> {
     pub(crate) roots: Vec<Base<F::Fd>>,
     pub(crate) txn_id: &'e str,
     pub(crate) options: Options,
+    pub(crate) memo: Option<&'e Memo>,
 }
 
 impl<F: Fs> Engine<'_, F> {
@@ -128,6 +129,7 @@ impl<F: Fs> Engine<'_, F> {
                 .map(|root| JournalRoot { path: root.path.clone(), dev: root.dev, ino: root.ino, stage: None })
                 .collect(),
             ops: Vec::new(),
+            memo: None,
         };
         for step in &plan.steps {
             if step.op.slot.folder.starts_with(STAGES) {
@@ -135,19 +137,16 @@ impl<F: Fs> Engine<'_, F> {
             }
         }
         let fail = |errno| TransactionError::of(&self.roots[0].path, errno);
-        let scattered =
-            plan.steps.iter().any(|step| step.op.kind != OpKind::MakeFolder && !step.op.slot.folder.starts_with(STAGES));
         let journals = &self.store.journals;
         let mut steps = || {
-            if scattered {
-                // A stage is found by its place; what lies anywhere else is found by this.
-                journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
-                super::journal::put(self.fs, journals, &joined(stem, Stage::Staging.ending()), &journal.encode(), false)
-                    .map_err(fail)?;
-            }
+            // The next start finds by this what a process that ended here leaves, whatever folder it lies in.
+            journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
+            super::journal::put(self.fs, journals, &joined(stem, Stage::Staging.ending()), &journal.encode(), false)
+                .map_err(fail)?;
             let staged = stage(folders, journals, plan, self.options, power);
             journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
             staged?;
+            journal.memo = self.memo.cloned();
             failpoint("staged").map_err(fail)?;
             journal.write(self.fs, journals, stem, Stage::Prepared).map_err(fail)?;
             failpoint("prepared").map_err(fail)
@@ -159,9 +158,7 @@ impl<F: Fs> Engine<'_, F> {
             let _ = self.fs.unlink(journals, &prepared);
             let _ = unstage(folders, journals, &journal, &HashSet::new());
         }
-        if scattered {
-            let _ = self.fs.unlink(journals, &joined(stem, Stage::Staging.ending()));
-        }
+        let _ = self.fs.unlink(journals, &joined(stem, Stage::Staging.ending()));
         result.map(|()| journal)
     }
 

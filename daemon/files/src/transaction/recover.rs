@@ -164,7 +164,7 @@ fn undo<F: Fs>(fs: &F, store: &Store<F>, folders: &Folders<'_, F>, journal: &Jou
     };
     let state = if conflicts.is_empty() { OutcomeState::RolledBack } else { OutcomeState::Conflict };
     // The answer is there before the journal goes, or nobody could give it any more.
-    let noted = outcome::settle(fs, store, &journal.txn_id, state, journal.power);
+    let noted = outcome::settle(fs, store, journal, state);
     let closed = noted.and_then(|()| close_rolled_back(fs, &store.journals, folders, journal, stem, &conflicts));
     if closed.is_ok() { state } else { OutcomeState::RollbackFailed }
 }
@@ -201,8 +201,8 @@ fn clean<F: Fs>(fs: &F, store: &Store<F>, folders: &Folders<'_, F>, journal: &Jo
     let state = OutcomeState::Committed;
     // What was half saved when the process ended is lost to an undo, not to anybody else.
     let _ = save(folders, store, journal, &mut Vec::new(), true);
-    let settled = outcome::settle(fs, store, &journal.txn_id, state, journal.power)
-        .and_then(|()| unstage(folders, &store.journals, journal, &HashSet::new()));
+    let settled =
+        outcome::settle(fs, store, journal, state).and_then(|()| unstage(folders, &store.journals, journal, &HashSet::new()));
     if settled.is_ok() {
         let _ = fs.unlink(&store.journals, name);
     }

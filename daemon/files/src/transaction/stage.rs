@@ -229,13 +229,15 @@ pub(crate) fn unstage<F: Fs>(
     }
     for (root, stage) in stages(journal.ops.iter()) {
         let kept: Vec<_> = keep.iter().map(|at| &journal.ops[*at]).filter(|op| op.root == root).collect();
-        let Ok(folder) = folders.get(root, &stage) else { continue };
-        match fs.list(&folder) {
-            Err(errno) => also(Err(errno)),
-            Ok(names) => {
-                for name in names {
-                    if !kept.iter().any(|op| op.slot.name == name || op.slot.old() == name) {
-                        also(fs.unlink(&folder, &name));
+        // It may be gone, and the folder around it not: the process ended between the two.
+        if let Ok(folder) = folders.get(root, &stage) {
+            match fs.list(&folder) {
+                Err(errno) => also(Err(errno)),
+                Ok(names) => {
+                    for name in names {
+                        if !kept.iter().any(|op| op.slot.name == name || op.slot.old() == name) {
+                            also(fs.unlink(&folder, &name));
+                        }
                     }
                 }
             }

@@ -16,7 +16,7 @@ use super::{
     fail::TransactionError,
     folders::{Base, Folders, locate},
     fs::{Fs, Open},
-    journal::{Journal, JournalRoot, stem},
+    journal::{Journal, JournalRoot, Memo, stem},
     lock::{LockError, RootLocks, quiet},
     outcome::{self, Outcome, OutcomeState},
     real::RealFs,
@@ -161,6 +161,8 @@ pub struct Transaction<'s> {
     pub options: Options,
     /// What it does, in this order.
     pub changes: Vec<Change>,
+    /// What a repetition of the call is told when the process ends between the commit and `record`.
+    pub memo: Option<Memo>,
 }
 
 impl Transaction<'_> {
@@ -177,7 +179,8 @@ impl Transaction<'_> {
             assert!(locks.holds(root.identity()), "the caller locks every root that it writes to");
             roots.push(base(root).map_err(|errno| TransactionError::of(root.path(), errno))?);
         }
-        let engine = Engine { fs: &RealFs, store: &self.state.store, roots, txn_id: &self.txn_id, options: self.options };
+        let (store, memo) = (&self.state.store, self.memo.as_ref());
+        let engine = Engine { fs: &RealFs, store, roots, txn_id: &self.txn_id, options: self.options, memo };
         engine.run(&self.changes, record)
     }
 }

@@ -82,7 +82,7 @@ pub(crate) fn options(durability: Durability, write_mode: WriteMode) -> Options 
 pub(crate) fn run<F: Fs>(fs: &F, scene: &Scene<F>, options: Options) -> Result<Committed, TransactionError> {
     let fail = |errno| TransactionError::of(&scene.base.path, errno);
     let store = Store::open(fs, &scene.state, scene.base.path.clone(), Limits::default()).map_err(fail)?;
-    let engine = Engine { fs, store: &store, roots: vec![scene.base.clone()], txn_id: TXN, options };
+    let engine = Engine { fs, store: &store, roots: vec![scene.base.clone()], txn_id: TXN, options, memo: None };
     engine.run(&changes(), &mut |_| {
         let outcome = Outcome {
             txn_id: TXN.to_owned(),
