@@ -234,3 +234,24 @@ fn a_stretch_is_replaced_by_its_text_or_its_place() {
     assert_eq!(place.run(&["edit", "lib.py", "--old", "x", "--range", "1:1-1:2", "--new", "y"]).code, 2);
     assert_eq!(place.run(&["edit", "lib.py", "--range", "2:1-1:1", "--new", "y"]).code, 2);
 }
+
+#[test]
+fn the_patch_of_the_readme_does_what_it_says() {
+    let place = Place::new();
+    let readme = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md")).unwrap();
+    let patch = readme.split("```\n").find(|block| block.starts_with("*** Begin Patch")).unwrap();
+    place.write(
+        "project/src/price.py",
+        "def total(items):\n    sum = 0\n    for item in items:\n        sum += item.cents\n    return sum\n",
+    );
+    place.write("project/src/old_name.py", "VERSION = 1\n");
+    place.write("project/src/unused.py", "pass\n");
+    let ran = place.fed(&["patch", "--cwd", ".."], patch);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(place.read("project/docs/notes.md"), "# Notes\n");
+    assert!(place.read("project/src/price.py").contains("    sum = 0\n    for item in paid(items):\n"));
+    assert_eq!(place.read("project/src/new_name.py"), "VERSION = 2\n");
+    for gone in ["old_name.py", "unused.py"] {
+        assert!(place.base.join("project/src").join(gone).symlink_metadata().is_err(), "{gone}");
+    }
+}

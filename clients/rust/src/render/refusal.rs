@@ -89,7 +89,7 @@ pub(super) fn details(page: &mut Page, error: &RpcError) {
         }
         "recovery_pending" => {
             if let Some(txn_id) = text("txn_id") {
-                page.foot(format!("hint: `ccctl outcome {txn_id}` tells what waits"));
+                page.foot(format!("hint: `ccctl status` shows what became of {txn_id} so far"));
             }
         }
         "connection_lost" => {
