@@ -219,8 +219,8 @@ fn edits_wait_for_what_cannot_be_undone() {
     let dir = tempfile::tempdir().unwrap();
     let real = scene(&RealFs, &RealFs::own(dir.path()).unwrap(), dir.path().to_path_buf());
     let faulty = super::Scene { base: real.base.clone(), state: real.state.clone() };
-    // The journal and one exchange, then none.
-    let fs = FaultFs::new(&RealFs, Which::KindFrom("rename", 2), Errno::IO);
+    // What is staged, the journal and one exchange, then none.
+    let fs = FaultFs::new(&RealFs, Which::KindFrom("rename", 3), Errno::IO);
     let error = run(&fs, &faulty, options(PROCESS.durability, PROCESS.mode)).unwrap_err();
     let TransactionError::RollbackFailed { paths, recovery_files, .. } = &error else { panic!("{error:?}") };
     let states: Vec<_> = paths.iter().map(|(path, state)| (path.file_name().unwrap().to_str().unwrap(), *state)).collect();
