@@ -51,7 +51,9 @@ impl Client {
         let deadline = Instant::now() + SETTLE;
         loop {
             let result = self.call::<Outcome>(&params).await?;
-            if result.state != TransactionState::Preparing || Instant::now() >= deadline {
+            // A daemon that was just started settles first what its predecessor left.
+            let open = matches!(result.state, TransactionState::Preparing | TransactionState::RecoveryPending);
+            if !open || Instant::now() >= deadline {
                 return Ok(result);
             }
             tokio::time::sleep(POLL).await;

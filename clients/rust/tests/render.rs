@@ -406,3 +406,22 @@ fn other_refusals_of_edits_say_what_helps() {
     "#]],
     );
 }
+
+#[test]
+fn status_tells_of_edits_that_are_not_settled() {
+    check(
+        json!({"uptime_s": 5, "build": "0.1.0", "instance": "i", "pid": 7, "retiring": false, "connections": [], "workspaces": [],
+            "transactions": [{"root": "/p", "txn_id": "t1", "state": "conflict", "paths": ["/p/a"], "kept": ["/p/.ccd-t1/0"]}],
+            "memory": {"rss": 1 << 20, "limit": 2 << 20}, "notices": []}),
+        |result, options| render::status(result, "0.1.0", options),
+        &expect![[r#"
+            ccd 0.1.0 (pid 7), up 5 s
+            memory: 1 MiB of 2 MiB
+            0 workspaces:
+            0 connections:
+            1 transaction not settled:
+              t1 conflict in /p: /p/a
+                kept: /p/.ccd-t1/0
+        "#]],
+    );
+}
