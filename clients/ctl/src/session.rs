@@ -1,6 +1,9 @@
 //! What every command shares: where it stands, how it connects, how it answers.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use ccd_client::{Client, ClientError, ConnectOptions, Paths, place, render};
 use ccd_protocol::{
@@ -48,7 +51,7 @@ impl Session {
     }
 
     /// A file that may not be there yet: counts from the working folder and never means another one of the same name.
-    pub(crate) fn new_file(&self, path: &str) -> Result<String, Failure> {
+    pub(crate) fn new_file(&self, path: impl AsRef<Path>) -> Result<String, Failure> {
         utf8(place::absolute(&self.cwd, path.as_ref()))
     }
 

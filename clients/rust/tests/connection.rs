@@ -301,3 +301,19 @@ async fn an_edit_whose_answer_is_lost_is_asked_for_and_never_sent_again() {
     assert_eq!(error.data.fields["in_flight_txn"], "lost");
     assert_eq!(writes.load(Ordering::SeqCst), 2);
 }
+
+#[tokio::test]
+async fn a_connection_that_breaks_in_the_greeting_is_tried_again() {
+    let base = folder();
+    let paths = Paths::below(base.path());
+    std::fs::create_dir_all(&paths.runtime).unwrap();
+    let listener = UnixListener::bind(paths.socket()).unwrap();
+    std::thread::spawn(move || {
+        drop(listener.accept().unwrap());
+        let (mut stream, _) = listener.accept().unwrap();
+        for line in BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok) {
+            answer(&mut stream, &serde_json::from_str(&line).unwrap(), hello(2));
+        }
+    });
+    assert_eq!(connect(base.path()).await.hello().await.unwrap().instance, "i2");
+}

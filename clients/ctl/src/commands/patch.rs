@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ccd_client::{envelope::unwrap_patch, place, render, tool};
+use ccd_client::{envelope::unwrap_patch, render, tool};
 use ccd_protocol::edit::{ApplyPatch, ApplyPatchParams, Grammar, GrammarParams};
 
 use crate::{
@@ -53,7 +53,7 @@ pub(crate) async fn run(session: &Session, args: Args) -> Result<Exit, Failure> 
 
 fn cwd(session: &Session, given: Option<&Path>) -> Result<String, Failure> {
     match given {
-        Some(folder) => session.new_file(&place::absolute(&session.cwd, folder).to_string_lossy()),
+        Some(folder) => session.new_file(folder),
         None if session.cwd.starts_with(&session.root) => session.new_file("."),
         None => session.workspace(),
     }
