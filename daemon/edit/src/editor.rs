@@ -184,7 +184,7 @@ impl Editor {
                 stored
             });
             match committed {
-                Ok(committed) => {
+                Ok(_) => {
                     self.note(request, &planned, ledger);
                     let paths = changed_paths(request, &planned);
                     drop(locks);
