@@ -17,7 +17,7 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use ccd_files::{FileError, Root, RootError};
@@ -369,10 +369,16 @@ impl Workspaces {
         }
     }
 
-    /// Closes all of them, at the end.
-    pub(crate) fn close_all(&self) {
-        for workspace in self.all() {
-            self.close(&workspace);
+    /// Closes all of them, at the end. A run that does not heed its token is not waited for: the process ends it.
+    pub(crate) fn close_all(&self, within: Duration) {
+        let until = Instant::now() + within;
+        let all = self.all();
+        for workspace in &all {
+            workspace.end();
+        }
+        for workspace in all {
+            self.watcher.unwatch(Path::new(&*workspace.path));
+            workspace.close_by(until);
         }
     }
 }

@@ -302,7 +302,7 @@ impl Workspace {
         let workspace = Arc::clone(self);
         let unloaded = tokio::task::spawn_blocking(move || {
             let _gate = gate;
-            workspace.drop_graph()
+            workspace.drop_graph(Instant::now())
         });
         if unloaded.await.unwrap_or(false) {
             self.rescan();
@@ -313,16 +313,16 @@ impl Workspace {
     pub(super) fn unload(&self) -> bool {
         // A run that is under way uses it.
         let Ok(_gate) = Arc::clone(&self.gate).try_acquire_owned() else { return false };
-        self.drop_graph()
+        self.drop_graph(Instant::now())
     }
 
-    fn drop_graph(&self) -> bool {
+    fn drop_graph(&self, until: Instant) -> bool {
         let graph = locked(&self.core).graph.take();
         *locked(&self.seen) = None;
         self.indexed.store(false, Relaxed);
         match graph {
             Some(graph) => {
-                graph.close();
+                graph.close(until);
                 true
             }
             None => false,
@@ -369,15 +369,24 @@ impl Workspace {
         self.closed.cancelled().await;
     }
 
-    /// Ends its task and its run, and writes the graph out. Blocks.
-    pub(super) fn close(&self) {
+    /// Ends its task and its run, without waiting for them.
+    pub(super) fn end(&self) {
         self.closed.cancel();
-        // Its token is set by that; it looks at it after each file.
-        let until = Instant::now() + LEAVING;
+    }
+
+    /// Ends its task and its run, and writes the graph out. Blocks for [`LEAVING`] at most.
+    pub(super) fn close(&self) {
+        self.close_by(Instant::now() + LEAVING);
+    }
+
+    /// The same until a moment; a run that goes on after it keeps its graph.
+    pub(super) fn close_by(&self, until: Instant) {
+        self.end();
+        // The token of the run is set by that; it looks at it after each file.
         while self.gate.available_permits() == 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.drop_graph();
+        self.drop_graph(until);
     }
 }
 
