@@ -167,6 +167,16 @@ class Calling(Daemon):
         self.assertTrue(client.call("daemon.status"))
 
 
+class Places(unittest.TestCase):
+    def test_a_runtime_folder_of_a_long_path_has_the_socket_of_the_daemon(self):
+        with open(os.path.join(HERE, "..", "socket-names.tsv"), encoding="utf-8") as table:
+            rows = [row.rstrip("\n").split("\t") for row in table if not row.startswith("#")]
+        for name, path in rows:
+            if len(path) > 107:
+                found = ccd.socket_path({"HOME": "/h", "CCD_RUNTIME_DIR": path})
+                self.assertEqual(os.path.basename(found), name + "-ccd-1.sock", path)
+
+
 class Subscribing(Daemon):
     def test_an_index_run_is_told(self):
         client = self.client()

@@ -150,6 +150,10 @@ impl Workspace {
             () = self.closed.cancelled() => return Err(RunError::Closed),
         };
         self.runs.send_modify(|runs| *runs += 1);
+        if matches!(report, Err(IndexError::Root(_))) {
+            locked(&self.queue).gone = true;
+            self.queued.notify_one();
+        }
         let (report, state) = report?;
         if full {
             *locked(&self.last_full) = Some(Instant::now());
@@ -297,7 +301,6 @@ async fn work_off(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, mut work: Qu
         Ok(report) => tracing::debug!(root = %workspace.path, ?report, "indexed"),
         Err(RunError::Index(IndexError::Root(reason))) => {
             tracing::warn!(root = %workspace.path, reason, "the root cannot be read");
-            locked(&workspace.queue).gone = true;
         }
         Err(error) => tracing::warn!(root = %workspace.path, %error, "an index run failed"),
     }

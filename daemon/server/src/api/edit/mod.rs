@@ -25,7 +25,7 @@ use crate::{
     daemon::Daemon,
     rpc::{call::Call, params::wrong, peer::Transport},
     workspaces::{
-        Target, Where,
+        Target, Where, gone,
         place::{absolute, shown},
     },
 };
@@ -195,6 +195,9 @@ async fn apply(call: Call, target: Target, what: What, common: Common) -> Result
     let control = Arc::clone(&call.control);
     call.publish(move || {
         let workspace = &target.workspace;
+        if !workspace.stands() {
+            return Err(gone(workspace));
+        }
         let edit = daemon.settings().config.edit.clone();
         let write = edit.write_mib.0 << 20;
         let own = [&daemon.paths.state, &daemon.paths.cache, &daemon.paths.runtime];
