@@ -218,6 +218,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, Damaged> {
             4 => Join::Path,
             5 => Join::Call,
             6 => Join::Index,
+            7 => Join::Super,
             _ => return Err(Damaged),
         };
         let id = u32::try_from(coded >> 3).map_err(|_| Damaged)?.wrapping_sub(1);
@@ -288,6 +289,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Facts, Damaged> {
             2 => SiteKind::Macro,
             3 => SiteKind::Extends,
             4 => SiteKind::Implements,
+            5 => SiteKind::Instance,
             _ => return Err(Damaged),
         };
         let scope = scope(r.small()?)?;

@@ -4,7 +4,7 @@
 //! workspaces. Strings stand once in a table; the rest refers to them by number.
 
 /// Grows whenever the same bytes give other facts.
-pub(crate) const EXTRACTOR_VERSION: u32 = 1;
+pub(crate) const EXTRACTOR_VERSION: u32 = 2;
 
 /// A string of the file's table.
 pub(crate) type StrId = u32;
@@ -94,6 +94,8 @@ pub(crate) enum Join {
     Call,
     /// `[…]`
     Index,
+    /// The first segment: `super`, or `super(…)` of Python: the class around it as its bases know it.
+    Super,
 }
 
 /// A segment of an expression.
@@ -113,6 +115,8 @@ pub(crate) enum SiteKind {
     Macro,
     Extends,
     Implements,
+    /// Go: a call of `f[x]`, a generic function with its one type argument or an element of `f`.
+    Instance,
 }
 
 /// A place that leads somewhere.

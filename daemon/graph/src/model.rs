@@ -6,11 +6,15 @@
 //! What decides how a file resolves, beside its own facts, is summed up in numbers that change in step too: for each
 //! name a sum over the definitions and imports that carry it, and where they stand ([`Model::name_sums`]); the place of
 //! the file in the layout ([`FileEntry::home`]) and where its imports lead in it ([`FileEntry::routes`]); and one sum over
-//! what concerns all files, the glob imports and manifests ([`Model::shape`]). A file has to be resolved again exactly
+//! what concerns all files, the glob imports and manifests ([`Model::shape`]). Files that say `super` follow from one more,
+//! over all names by which the bases of classes are known. A file has to be resolved again exactly
 //! when one of them is another than when it was resolved, so a changed body, and a new file as well, costs itself and
 //! those that name what it holds.
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use ccd_grammars::LanguageId;
 use ccd_text::Version;
@@ -21,9 +25,9 @@ use smallvec::SmallVec;
 use crate::{
     SymbolKind,
     edges::{FileEdges, Target},
-    facts::{DefId, Facts, NONE},
+    facts::{DefId, Facts, Join, NONE},
     names,
-    sums::{renames, sums},
+    sums::{base_names, renames, sum_of_bases, sums},
 };
 
 /// A file: its index in [`Model::files`].
@@ -77,6 +81,8 @@ pub(crate) struct FileEntry {
     pub(crate) home: u64,
     /// A hash of the modules that its imports lead to.
     pub(crate) routes: u64,
+    /// It has sites that are looked for through the bases of classes.
+    pub(crate) looks_up: bool,
     pub(crate) edges: Arc<FileEdges>,
     /// The inputs under which the edges were made; none if they are not made yet.
     pub(crate) inputs: Option<u64>,
@@ -127,9 +133,15 @@ pub(crate) struct Model {
     pub(crate) incoming: FxHashMap<SymId, Vec<(FileId, u32)>>,
     /// Edges that may lead to any definition of a name.
     pub(crate) undecided: FxHashMap<Name, Vec<(FileId, u32)>>,
-    name_sums: FxHashMap<Name, u64>,
+    pub(crate) name_sums: FxHashMap<Name, u64>,
     /// Names that imports give to other names: alias to originals, counted.
-    renames: FxHashMap<Name, SmallVec<[(Name, u32); 1]>>,
+    pub(crate) renames: FxHashMap<Name, SmallVec<[(Name, u32); 1]>>,
+    /// Names in the written bases of classes, counted.
+    pub(crate) bases: FxHashMap<Name, u32>,
+    /// The sum over them; made when it is asked for.
+    bases_sum: OnceLock<u64>,
+    /// The same when all files were checked.
+    bases_checked: Option<u64>,
     /// By how much sums changed since all files were checked.
     dirty: FxHashMap<Name, u64>,
     /// Files that are elsewhere in the layout since.
@@ -235,6 +247,7 @@ impl Model {
     }
 
     fn add_to_name(&mut self, name: Name, sum: u64) {
+        self.bases_sum.take();
         for total in [self.name_sums.entry(name).or_default(), self.dirty.entry(name).or_default()] {
             *total = total.wrapping_add(sum);
         }
@@ -299,6 +312,7 @@ impl Model {
             items: items(&facts, &names),
             exports: facts.exports.iter().map(|&(outer, inner)| (names[outer as usize], names[inner as usize])).collect(),
             mentions: mentions(&facts, &names),
+            looks_up: facts.segments.iter().any(|segment| segment.join == Join::Super),
             facts,
             names,
             symbols,
@@ -355,6 +369,13 @@ impl Model {
             self.add_to_name(name, if add { sum } else { sum.wrapping_neg() });
         }
         self.shape_sum = if add { self.shape_sum.wrapping_add(shape) } else { self.shape_sum.wrapping_sub(shape) };
+        for name in base_names(entry) {
+            let count = self.bases.entry(name).or_default();
+            *count = if add { *count + 1 } else { *count - 1 };
+            if *count == 0 {
+                self.bases.remove(&name);
+            }
+        }
         for (alias, original) in renames(entry) {
             let originals = self.renames.entry(alias).or_default();
             match (originals.iter().position(|(known, _)| *known == original), add) {
@@ -438,8 +459,10 @@ impl Model {
             0 => sum,
             of => sum.wrapping_add(stable_hash(&[&of.to_le_bytes(), self.text(name).as_bytes()])),
         });
+        let bases = if entry.looks_up { self.bases_sum() } else { 0 };
         stable_hash(&[
             &version.to_le_bytes(),
+            &bases.to_le_bytes(),
             &entry.version.to_bytes(),
             &self.shape().to_le_bytes(),
             &sum.to_le_bytes(),
@@ -447,6 +470,10 @@ impl Model {
             &entry.routes.to_le_bytes(),
             entry.rel.as_bytes(),
         ])
+    }
+
+    fn bases_sum(&self) -> u64 {
+        *self.bases_sum.get_or_init(|| sum_of_bases(self))
     }
 
     /// Every file has to be checked: the shape of the project is another.
@@ -474,9 +501,11 @@ impl Model {
             }
             dirty.extend(aliases);
         }
+        let other_bases = self.bases_checked != Some(self.bases_sum());
         let touched = |(id, entry): &(FileId, &FileEntry)| {
             entry.inputs.is_none()
                 || self.moved.contains(id)
+                || entry.looks_up && other_bases
                 || dirty.iter().any(|name| entry.mentions.binary_search(name).is_ok())
         };
         self.entries().filter(touched).collect()
@@ -485,6 +514,7 @@ impl Model {
     /// All files were checked.
     pub(crate) fn checked(&mut self) {
         self.all_dirty = false;
+        self.bases_checked = Some(self.bases_sum());
         self.moved.clear();
         self.dirty.clear();
     }

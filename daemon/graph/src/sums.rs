@@ -1,9 +1,11 @@
 //! What a file adds to the numbers that decide which files have to be resolved again.
 
+use rustc_hash::FxHashSet;
+
 use crate::{
     SymbolKind,
     facts::{DefId, ExprId, Facts, ImportKind, NONE, SiteKind, flag},
-    model::{FileEntry, Name, SymbolSlot, stable_hash},
+    model::{FileEntry, Model, Name, SymbolSlot, stable_hash},
 };
 
 fn expr_bytes(facts: &Facts, expr: ExprId) -> Vec<u8> {
@@ -41,6 +43,10 @@ pub(crate) fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64
         out.push((entry.names[d.name as usize], sum));
         if d.owner != NONE && facts.last_name(d.owner) != NONE {
             out.push((entry.names[facts.last_name(d.owner) as usize], sum));
+        }
+        if d.kind == SymbolKind::Constructor {
+            // What `super(…)` below the class means, which does not name it.
+            out.push((entry.names[facts.definitions[d.container as usize].name as usize], sum));
         }
         if d.kind == SymbolKind::Module {
             let path = facts.mod_paths.iter().find(|(of, _)| *of == at).map_or(&b""[..], |&(_, path)| string(path));
@@ -97,4 +103,29 @@ pub(crate) fn renames(entry: &FileEntry) -> Vec<(Name, Name)> {
         push(outer, inner);
     }
     out
+}
+
+/// Names by which a file knows the bases of its classes.
+pub(crate) fn base_names(entry: &FileEntry) -> Vec<Name> {
+    let facts = &entry.facts;
+    let sites = facts.sites.iter().filter(|site| site.kind == SiteKind::Extends);
+    let segments = sites.flat_map(|site| facts.expr(site.expr)).filter(|segment| segment.name != NONE);
+    segments.map(|segment| entry.names[segment.name as usize]).collect()
+}
+
+/// The sums of all names of bases and of what they stand for, taken together. What `super` names follows from a chain of
+/// classes of which its file mentions only the first, so all such files follow from all chains.
+pub(crate) fn sum_of_bases(model: &Model) -> u64 {
+    let mut seen: FxHashSet<Name> = model.bases.keys().copied().collect();
+    let mut pending: Vec<Name> = seen.iter().copied().collect();
+    let mut total = 0u64;
+    while let Some(name) = pending.pop() {
+        // Names have other numbers in another process.
+        if let Some(&sum) = model.name_sums.get(&name).filter(|&&sum| sum != 0) {
+            total = total.wrapping_add(stable_hash(&[&sum.to_le_bytes(), model.text(name).as_bytes()]));
+        }
+        let originals = model.renames.get(&name).into_iter().flatten();
+        pending.extend(originals.map(|&(original, _)| original).filter(|&original| seen.insert(original)));
+    }
+    total
 }

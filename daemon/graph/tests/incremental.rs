@@ -89,6 +89,24 @@ fn files_and_folders_come_and_go() {
     ]);
 }
 
+#[test]
+fn what_super_means_follows_from_the_whole_chain_of_bases() {
+    check(&[
+        ("web/one.ts", Some("export class One { constructor() {} go() {} }\n")),
+        ("web/two.ts", Some("export class One { go() {} }\nexport class Low { go() {} }\n")),
+        ("web/mid.ts", Some("import { One as Up } from './one';\nexport default class Mid extends Up {}\n")),
+        (
+            "web/leaf.ts",
+            Some("import M from './mid';\nclass Leaf extends M { constructor() { super(); } go() { super.go(); } }\n"),
+        ),
+        ("web/mid.ts", Some("import { One as Up } from './two';\nexport default class Mid extends Up {}\n")),
+        ("web/mid.ts", Some("import { Low as Up } from './two';\nexport default class Mid extends Up {}\n")),
+        ("web/two.ts", Some("export class One { go() {} }\nexport class Low extends One {}\n")),
+        ("web/two.ts", Some("export class One { constructor() {} }\nexport class Low extends One {}\n")),
+        ("web/two.ts", None),
+    ]);
+}
+
 /// A small generator of numbers, so that a failure repeats.
 struct Numbers(u64);
 
@@ -141,6 +159,11 @@ fn random_edits_agree_with_a_fresh_index() {
         "class C { go() { this.stop(); } stop() { new C(); } }",
         "import * as ns from './index';",
         "ns.x(); ns.y();",
+        "import Up, { D as Low } from './index';",
+        "export class D extends Up { constructor() { super(); } go() { super.go(); } }",
+        "export class E extends Low { constructor() { super(); } go() { super.go(); } }",
+        "export { C as D, E as default } from './lib';",
+        "export class F extends D { constructor() { super(); } stop() { super.stop(); } }",
     ];
     let py = [
         "from .core import run",
@@ -151,9 +174,19 @@ fn random_edits_agree_with_a_fresh_index() {
         "class A:\n    def run(self):\n        self.go()\n    def go(self):\n        A()",
         "import py.core",
         "py.core.run()",
+        "from .more import A as B",
+        "class B(A):\n    def run(self):\n        super().run()",
+        "class A(B):\n    def go(self):\n        super().run()",
     ];
-    let go =
-        ["func A() { B(); m.C() }", "func B() { A() }", "import \"m/srv\"", "type T struct{}", "func (t *T) A() { t.B(); T{} }"];
+    let go = [
+        "func A() { B[int](); m.C[T](1) }",
+        "var B = []func(){}",
+        "func C[X any]() {}",
+        "func B() { A() }",
+        "import \"m/srv\"",
+        "type T struct{}",
+        "func (t *T) A() { t.B(); T{} }",
+    ];
     for seed in 0..12 {
         let mut numbers = Numbers(seed);
         let mut project = small();

@@ -235,3 +235,129 @@ fn python() {
           14:5 Calls tool.cli -> Exact src/tool/cli.py#function:main
     "#]]);
 }
+
+#[test]
+fn go_calls_with_one_type_argument() {
+    let project = Project::new(&[
+        ("go.mod", "module m\n"),
+        (
+            "a.go",
+            "package a\n\nimport (\n\t\"m/sub\"\n\t\"slices\"\n)\n\nfunc gen[X any](x X) {}\n\nfunc two[X, Y any](x X, y Y) {}\n\ntype S[T any] struct{}\n\nfunc NewS[T any]() *S[T] { return nil }\n\nvar table = []func(int){}\n\ntype holder struct{ list []func(int) }\n\nfunc a(h holder, own []func(int)) {\n\tgen[int](1)\n\tgen[[]string](nil)\n\tgen[map[string]int](nil)\n\t(gen[*S[int]])(nil)\n\ttwo[int, string](1, \"\")\n\tNewS[int]().Do()\n\tsub.Map[int](3)\n\tsub.Table[0](3)\n\tslices.Collect[int](nil)\n\ttable[0](1)\n\town[0](1)\n\th.list[0](1)\n\tgen := own\n\tgen[0](1)\n}\n\nfunc (s *S[T]) Do() {}\n",
+        ),
+        ("sub/sub.go", "package sub\n\nfunc Map[T any](x T) {}\n\nvar Table = []func(int){}\n"),
+    ]);
+    project.check(expect![[r#"
+        a.go
+          4:2 Imports m -> Exact sub/sub.go#module
+          5:2 Imports m -> External out slices
+          21:2 Calls a.a -> Exact a.go#function:gen
+          22:2 Calls a.a -> Exact a.go#function:gen
+          23:2 Calls a.a -> Exact a.go#function:gen
+          24:3 Calls a.a -> Exact a.go#function:gen
+          25:2 Calls a.a -> Exact a.go#function:two
+          26:2 Calls a.a -> Exact a.go#function:NewS
+          26:14 Calls a.a -> Candidate one of 1
+          27:6 Calls a.a -> Exact sub/sub.go#function:Map
+          29:9 Calls a.a -> External out slices.Collect
+    "#]]);
+}
+
+#[test]
+fn super_of_typescript() {
+    let project = Project::new(&[
+        (
+            "base.ts",
+            "import { Far } from 'far';\nexport class Root { constructor(x: number) {} top() {} m() {} }\nexport class Middle<T> extends Root { m() { super.m(); super.top(); } }\nexport default class Outside extends Far { m() { super.m(); super.other(); } }\nexport interface Plain { extra: number }\nexport class Plain { m() {} }\n",
+        ),
+        ("index.ts", "export { Middle as Base, Plain } from './base';\nexport { default as Out } from './base';\n"),
+        (
+            "use.ts",
+            "import { Base, Plain, Out } from './index';\nclass Leaf extends Base<string> {\n  constructor() { super(1); }\n  m() { super.m(); super.top(); super.absent(); }\n  static s() { return () => super.m(); }\n}\nclass OfPlain extends Plain {\n  constructor() { super(); }\n  m() { super.m(); }\n}\nclass OfOut extends Out {\n  constructor() { super(); }\n  m() { super.m(); super.top(); }\n}\nclass Mixed extends mixin(Base) {\n  constructor() { super(); }\n  m() { super.m(); super.nowhere(); }\n}\nclass None { m() { super.m(); super.toString(); } }\nclass Failure extends Error { constructor() { super('x'); } m() { super.m(); super.m.call(this); } }\n",
+        ),
+        ("old.js", "class P { m() {} }\nclass Q extends P { constructor() { super(); } m() { super.m(); } }\n"),
+    ]);
+    project.check(expect![[r#"
+        base.ts
+          1:10 Imports base.ts -> External out far.Far
+          3:51 Calls Middle.m -> Exact base.ts#method:Root/m
+          3:62 Calls Middle.m -> Exact base.ts#method:Root/top
+          4:56 Calls Outside.m -> External out super.m
+          4:67 Calls Outside.m -> External out super.other
+        index.ts
+          1:10 ReExports index.ts -> Exact base.ts#class:Middle
+          1:26 ReExports index.ts -> Exact base.ts#interface:Plain
+          1:26 ReExports index.ts -> Exact base.ts#class:Plain
+          2:10 ReExports index.ts -> Exact base.ts#class:Outside
+        old.js
+          2:37 Instantiates Q.constructor -> Exact old.js#class:P
+          2:60 Calls Q.m -> Exact old.js#method:P/m
+        use.ts
+          1:10 Imports use.ts -> Exact base.ts#class:Middle
+          1:16 Imports use.ts -> Exact base.ts#interface:Plain
+          1:16 Imports use.ts -> Exact base.ts#class:Plain
+          1:23 Imports use.ts -> Exact base.ts#class:Outside
+          3:19 Calls Leaf.constructor -> Exact base.ts#constructor:Root/constructor
+          4:15 Calls Leaf.m -> Exact base.ts#method:Middle/m
+          4:26 Calls Leaf.m -> Exact base.ts#method:Root/top
+          4:39 Calls Leaf.m -> External out super.absent
+          5:35 Calls Leaf.s -> Exact base.ts#method:Middle/m
+          8:19 Instantiates OfPlain.constructor -> Exact base.ts#class:Plain
+          9:15 Calls OfPlain.m -> Exact base.ts#method:Plain/m
+          12:19 Instantiates OfOut.constructor -> Exact base.ts#class:Outside
+          13:15 Calls OfOut.m -> Exact base.ts#method:Outside/m
+          13:26 Calls OfOut.m -> External out super.top
+          15:21 Calls use.ts -> External out mixin
+          16:19 Calls Mixed.constructor -> External out super
+          17:15 Calls Mixed.m -> Candidate one of 12
+          17:26 Calls Mixed.m -> External out super.nowhere
+          19:26 Calls None.m -> Candidate one of 12
+          19:37 Calls None.m -> External out super.toString
+          20:47 Calls Failure.constructor -> External out Error
+          20:73 Calls Failure.m -> External out super.m
+          20:86 Calls Failure.m -> External out call
+    "#]]);
+}
+
+#[test]
+fn super_of_python() {
+    let project = Project::new(&[
+        (
+            "base.py",
+            "import threading\n\nclass Root:\n    def __init__(self):\n        pass\n    def top(self):\n        super().top()\n\nclass Left(Root):\n    def side(self):\n        super().__init__()\n        super(Left, self).top()\n\nclass Right(Root):\n    def side(self):\n        super().absent()\n\nclass Worker(threading.Thread, Root):\n    def run(self):\n        super().run()\n        super().top()\n",
+        ),
+        (
+            "use.py",
+            "from base import Left as L, Right\nimport base\n\nclass Both(L, Right):\n    def go(self):\n        super().side()\n        super().top()\n\nclass Turned(base.Worker, L):\n    def side(self):\n        super().side()\n        super().run()\n\nclass Failure(ValueError):\n    def __init__(self):\n        super().__init__()\n",
+        ),
+    ]);
+    project.check(expect![[r#"
+        base.py
+          1:8 Imports base -> External out threading
+          7:9 Calls base.Root.top -> External out super
+          7:17 Calls base.Root.top -> Candidate one of 1
+          11:9 Calls base.Left.side -> External out super
+          11:17 Calls base.Left.side -> Exact base.py#method:Root/__init__
+          12:9 Calls base.Left.side -> External out super
+          12:27 Calls base.Left.side -> Exact base.py#method:Root/top
+          16:9 Calls base.Right.side -> External out super
+          16:17 Calls base.Right.side -> External out super.absent
+          20:9 Calls base.Worker.run -> External out super
+          20:17 Calls base.Worker.run -> External out super.run
+          21:9 Calls base.Worker.run -> External out super
+          21:17 Calls base.Worker.run -> Candidate one of 1
+        use.py
+          1:18 Imports use -> Exact base.py#class:Left
+          1:29 Imports use -> Exact base.py#class:Right
+          2:8 Imports use -> Exact base.py#module
+          6:9 Calls use.Both.go -> External out super
+          6:17 Calls use.Both.go -> Exact base.py#method:Left/side
+          7:9 Calls use.Both.go -> External out super
+          7:17 Calls use.Both.go -> Exact base.py#method:Root/top
+          11:9 Calls use.Turned.side -> External out super
+          11:17 Calls use.Turned.side -> Candidate one of 3
+          12:9 Calls use.Turned.side -> External out super
+          12:17 Calls use.Turned.side -> Exact base.py#method:Worker/run
+          16:9 Calls use.Failure.__init__ -> External out super
+          16:17 Calls use.Failure.__init__ -> External out super.__init__
+    "#]]);
+}

@@ -10,7 +10,7 @@ use super::{
     imports::{self, RawImports},
     macros,
 };
-use crate::facts::SiteKind;
+use crate::facts::{Join, SiteKind};
 
 /// A part of a file to parse by itself: points and byte offsets of its start and end.
 pub(crate) type Within = Option<(Point, usize, Point, usize)>;
@@ -120,7 +120,18 @@ fn site(language: LanguageId, kind: SiteKind, callee: Option<Node<'_>>, text: &[
     if callee.kind() == "keyword_argument" || callee.kind() == "lifetime" {
         return;
     }
-    let segments = expr::read(language, callee, text);
+    let mut segments = expr::read(language, callee, text);
+    let mut kind = kind;
+    // The grammar cannot tell `f[T](x)` from `table[i](x)`: what `f` is decides.
+    if language == LanguageId::GO && kind == SiteKind::Call {
+        let indexed = segments.last().is_some_and(|(join, _)| *join == Join::Index);
+        if indexed {
+            segments.pop();
+        }
+        if indexed || callee.kind() == "generic_type" {
+            kind = SiteKind::Instance;
+        }
+    }
     push_site(kind, segments, events);
 }
 

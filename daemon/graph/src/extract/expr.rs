@@ -45,7 +45,7 @@ pub(crate) fn read(language: LanguageId, node: Node<'_>, text: &[u8]) -> Vec<Raw
             Step::Through(inner) => at = inner,
         }
     }
-    if !reversed.last().is_some_and(|(join, _)| matches!(join, Join::Root | Join::This | Join::Other)) {
+    if !reversed.last().is_some_and(|(join, _)| matches!(join, Join::Root | Join::This | Join::Super | Join::Other)) {
         reversed.push((Join::Other, (0, 0)));
     }
     reversed.reverse();
@@ -114,6 +114,7 @@ fn go(node: Node<'_>) -> Step<'_> {
         "qualified_type" => named(Join::Member, field(node, "name"), field(node, "package")),
         "call_expression" => unnamed(Join::Call, field(node, "function")),
         "index_expression" => unnamed(Join::Index, field(node, "operand")),
+        "type_conversion_expression" => unnamed(Join::Call, field(node, "type")),
         "type_instantiation_expression" | "generic_type" => Step::Through(field(node, "type")),
         "parenthesized_expression" | "pointer_type" | "parenthesized_type" => Step::Through(first(node)),
         "unary_expression" => Step::Through(field(node, "operand")),
@@ -124,7 +125,8 @@ fn go(node: Node<'_>) -> Step<'_> {
 fn typescript(node: Node<'_>) -> Step<'_> {
     match node.kind() {
         "this" => Step::Root(Join::This, bytes_of(node)),
-        "identifier" | "type_identifier" | "super" | "property_identifier" | "undefined" | "import" | "jsx_identifier" => {
+        "super" => Step::Root(Join::Super, bytes_of(node)),
+        "identifier" | "type_identifier" | "property_identifier" | "undefined" | "import" | "jsx_identifier" => {
             Step::Root(Join::Root, bytes_of(node))
         }
         "member_expression" | "nested_identifier" | "jsx_member_expression" => {
@@ -153,7 +155,10 @@ fn python<'tree>(node: Node<'tree>, text: &[u8]) -> Step<'tree> {
         }
         "identifier" => Step::Root(Join::Root, bytes_of(node)),
         "attribute" => named(Join::Member, field(node, "attribute"), field(node, "object")),
-        "call" => unnamed(Join::Call, field(node, "function")),
+        "call" => match field(node, "function") {
+            Some(function) if &text[function.byte_range()] == b"super" => Step::Root(Join::Super, bytes_of(function)),
+            function => unnamed(Join::Call, function),
+        },
         "subscript" => unnamed(Join::Index, field(node, "value")),
         "parenthesized_expression" | "await" => Step::Through(first(node)),
         _ => OTHER,

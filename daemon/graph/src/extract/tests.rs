@@ -32,6 +32,7 @@ fn expr(facts: &Facts, id: u32) -> String {
             Join::Path => "::",
             Join::Call => "()",
             Join::Index => "[]",
+            Join::Super => "super:",
         };
         let _ = write!(out, "{joint}{name}");
         out
@@ -340,7 +341,7 @@ let counter = 0;
             Extends 18:42 ns.Root <- 
             Implements 18:61 Face <- 
             Implements 18:67 Other <- 
-            Call 19:35 super <- Base.constructor
+            Call 19:35 super:super <- Base.constructor
             Call 19:49 this:this.start <- Base.constructor
             Call 22:27 this:this.dep.run <- Base.handle
             New 23:31 Thing <- Base.start
@@ -426,7 +427,7 @@ def test_widget():
             Call 29:9 cb <- Widget.draw local
             Call 30:17 os.path.join <- Widget.draw
             Call 31:9 super <- Widget.draw
-            Call 31:17 super().draw <- Widget.draw
+            Call 31:17 super:super.draw <- Widget.draw
             Call 34:5 other <- test_widget
             Call 34:21 y <- test_widget local
             Call 35:6 f <- test_widget
@@ -535,4 +536,31 @@ fn no_text_holds_a_worker_for_long() {
         println!("{} {shown:?}: {took:?}, {}", language.name(), if outcome.is_ok() { "indexed" } else { "skipped" });
         assert!(took < limits.parse_deadline * 5, "{} {shown:?} took {took:?}", language.name());
     }
+}
+
+#[test]
+fn calls_with_one_type_argument_stay_open() {
+    check(
+        LanguageId::GO,
+        "package a\n\nfunc a(own []func(int)) {\n\tgen[int](1)\n\tsub.Map[[]string](nil)\n\t(gen[*S[int]])(nil)\n\ttwo[int, string](1)\n\town[0](1)\n\town[i](1)\n\ttable[i]()\n\ttable[i+1](1)\n\tf[x.T](1)\n\tNewS[int]()\n\tNewS[int]().Do()\n\tsub.Map[T](1)\n\th.list[k](v)\n\tx := List[int](y)\n\tgen[map[string]int](nil)\n}\n",
+        expect![[r#"
+            - function a~0 3..19 | func a(own []func(int))
+            Instance 4:2 gen <- a
+            Instance 5:6 sub.Map <- a
+            Instance 6:3 gen <- a
+            Instance 7:2 two <- a
+            Instance 8:2 own <- a local
+            Instance 9:2 own <- a local
+            Instance 10:2 table <- a
+            Instance 11:2 table <- a
+            Instance 12:2 f <- a
+            Instance 13:2 NewS <- a
+            Instance 14:2 NewS <- a
+            Call 14:14 NewS[]().Do <- a
+            Instance 15:6 sub.Map <- a
+            Instance 16:4 h.list <- a
+            Instance 17:7 List <- a
+            Instance 18:2 gen <- a
+        "#]],
+    );
 }

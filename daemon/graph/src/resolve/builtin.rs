@@ -306,7 +306,6 @@ pub(crate) fn is_builtin(language: LanguageId, name: &str) -> bool {
                 | "alert"
                 | "atob"
                 | "btoa"
-                | "super"
                 | "eval"
                 | "Atomics"
                 | "SharedArrayBuffer"

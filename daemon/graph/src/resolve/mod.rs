@@ -8,6 +8,7 @@
 //! Resolution reads the model and the layout and changes neither, so files are resolved in parallel.
 
 mod builtin;
+mod classes;
 mod lookup;
 mod path;
 mod site;
@@ -254,7 +255,8 @@ impl<'m> Resolver<'m> {
     ) -> (Confidence, Target) {
         let name = path[path.len() - 1].name;
         let decided = self.decide(entry, found, name, class, out);
-        let plain = path.len() > 1 && path.iter().all(|segment| segment.name != NONE && segment.join != Join::This);
+        let plain = path.len() > 1
+            && path.iter().all(|segment| segment.name != NONE && !matches!(segment.join, Join::This | Join::Super));
         if decided.0 == Confidence::External && found.is_empty() && plain {
             let parts: Vec<&str> = path.iter().map(|segment| entry.facts.strings.get(segment.name)).collect();
             return (Confidence::External, out.external(&parts.join(entry.language.row().separator)));

@@ -16,7 +16,7 @@ impl Resolver<'_> {
         let path = facts.expr(site.expr);
         let name = path[path.len() - 1].name;
         let want = match site.kind {
-            SiteKind::Call => Want::Value,
+            SiteKind::Call | SiteKind::Instance => Want::Value,
             SiteKind::Macro => Want::Macro,
             SiteKind::New | SiteKind::Extends | SiteKind::Implements => Want::Type,
         };
@@ -32,6 +32,9 @@ impl Resolver<'_> {
         if site.local && path.len() == 1 && want == Want::Value {
             return;
         }
+        if site.kind == SiteKind::Instance && !self.is_generic(file, site, path) {
+            return;
+        }
         let (confidence, to) = self.site_target(file, entry, site, path, want, class, out);
         let from = match site.kind {
             SiteKind::Extends | SiteKind::Implements => site.scope,
@@ -41,6 +44,21 @@ impl Resolver<'_> {
         out.edges.push(EdgeRecord { from, kind, confidence, place: site.place, name, to });
     }
 
+    /// Whether `f` of `f[x](…)` is a function or type, and not a table: only what its name leads to can tell.
+    fn is_generic(&self, file: FileId, site: &SiteFact, path: &[Segment]) -> bool {
+        use SymbolKind as K;
+        let found = self.dotted(file, site.scope, path, Want::Value).unwrap_or_default();
+        !site.local
+            && !found.is_empty()
+            && found.iter().all(|one| match one {
+                Entity::Definition(..) => {
+                    matches!(self.entity_kind(one), Some(K::Function | K::Test | K::Struct | K::TypeAlias | K::Interface))
+                }
+                Entity::Module(_) => false,
+                Entity::External(_) => true,
+            })
+    }
+
     fn edge_kind(&self, site: SiteKind, to: Target) -> EdgeKind {
         use SymbolKind as K;
         match site {
@@ -48,7 +66,7 @@ impl Resolver<'_> {
             SiteKind::Implements => EdgeKind::Implements,
             SiteKind::New => EdgeKind::Instantiates,
             SiteKind::Macro => EdgeKind::Calls,
-            SiteKind::Call => {
+            SiteKind::Call | SiteKind::Instance => {
                 let kind = match to {
                     Target::Symbol(symbol) => {
                         self.model.place(symbol).map(|(entry, at)| entry.facts.definitions[at as usize].kind)
@@ -82,6 +100,9 @@ impl Resolver<'_> {
         {
             let found = self.own_member(file, entry, site, member.name, want);
             return self.decide(entry, &found, name, Class::Member, out);
+        }
+        if path[0].join == Join::Super && path.len() <= 2 {
+            return self.super_site(file, entry, site, path, out);
         }
         if entry.language == LanguageId::RUST {
             return self.rust_site(file, entry, site, path, want, class, out);
@@ -129,7 +150,7 @@ impl Resolver<'_> {
         if here.is_empty() { own } else { here }
     }
 
-    fn entity_kind(&self, one: &Entity) -> Option<SymbolKind> {
+    pub(super) fn entity_kind(&self, one: &Entity) -> Option<SymbolKind> {
         match one {
             Entity::Definition(file, at) => Some(self.model.file(*file)?.facts.definitions[*at as usize].kind),
             _ => None,

@@ -1,0 +1,179 @@
+//! What `super` names: the members of a class as its bases give them.
+
+use rustc_hash::FxHashSet;
+
+use super::{Collector, Entities, Entity, Place, Resolver, Want, builtin, external};
+use crate::{
+    Confidence, SymbolKind,
+    edges::{Class, Target},
+    facts::{Join, NONE, Segment, SiteFact, SiteKind},
+    model::{FileEntry, FileId},
+};
+
+/// Classes looked at for one name.
+const MAX_CLASSES: usize = 64;
+
+/// Where a written base of a class leads.
+#[derive(Clone, Debug)]
+enum Base {
+    Class(Place),
+    /// Out of the workspace.
+    Outside(String),
+    Unknown,
+}
+
+/// A base that is still to be looked at.
+struct Pending {
+    base: Base,
+    /// Nothing else can come before it in the order of the bases.
+    first: bool,
+    /// It is the only base of its class, and so are those on the way to it.
+    alone: bool,
+}
+
+/// What the bases of a class say about a member.
+#[derive(Default)]
+struct Above {
+    found: Entities,
+    /// What was found is surely what is meant, if it is one.
+    sure: bool,
+    /// A base leads out of the workspace.
+    outside: Option<String>,
+    /// A base leads nowhere that can be seen, or there is none.
+    unknown: bool,
+}
+
+impl Resolver<'_> {
+    /// `super.name`, `super().name`, and `super(…)`.
+    pub(super) fn super_site(
+        &self,
+        file: FileId,
+        entry: &FileEntry,
+        site: &SiteFact,
+        path: &[Segment],
+        out: &mut Collector,
+    ) -> (Confidence, Target) {
+        let facts = &entry.facts;
+        let name = path[path.len() - 1].name;
+        let text = facts.strings.get(name);
+        let class = facts.chain(site.scope).find(|&at| facts.definitions[at as usize].kind == SymbolKind::Class);
+        let bases = class.map(|class| self.bases((file, class))).unwrap_or_default();
+        if path.len() == 1 {
+            let found = self.super_constructor(&bases);
+            // A base that is not known is no definition of the name `super`.
+            let found = if found.is_empty() { external(text.to_owned()) } else { found };
+            return self.decide(entry, &found, name, Class::Free, out);
+        }
+        let Some(member) = entry.name(name) else { return self.decide(entry, &[], name, Class::Member, out) };
+        let above = self.above(&bases, |class| self.children(class.0, class.1, member, Want::Value));
+        if above.sure && !above.found.is_empty() {
+            return self.decide(entry, &above.found, name, Class::Member, out);
+        }
+        match above.outside {
+            Some(_) if above.found.is_empty() && !above.unknown => {
+                let found = external(format!("super.{text}"));
+                self.decide(entry, &found, name, Class::Member, out)
+            }
+            // More than one may be meant, or something that is not seen.
+            _ if self.has_class(entry, name, Class::Member) => (Confidence::Candidate, Target::Undecided(Class::Member)),
+            _ => (Confidence::External, out.external(&format!("super.{text}"))),
+        }
+    }
+
+    /// The constructor that `super(…)` runs; the base itself where none is written.
+    fn super_constructor(&self, bases: &[Base]) -> Entities {
+        let above = match self.model.name_of("constructor") {
+            Some(name) => self.above(bases, |class| {
+                let mut found = self.children(class.0, class.1, name, Want::Value);
+                found.retain(|one| self.entity_kind(one) == Some(SymbolKind::Constructor));
+                found
+            }),
+            None => Above::default(),
+        };
+        if above.sure && !above.found.is_empty() {
+            return above.found;
+        }
+        match bases {
+            [Base::Class((file, class))] => [Entity::Definition(*file, *class)].into_iter().collect(),
+            [Base::Outside(path)] => external(path.clone()),
+            _ => Entities::new(),
+        }
+    }
+
+    /// Looks through bases, left to right and upwards.
+    fn above(&self, bases: &[Base], own: impl Fn(Place) -> Entities) -> Above {
+        let mut above = Above { sure: true, unknown: bases.is_empty(), ..Above::default() };
+        let mut seen: FxHashSet<Place> = FxHashSet::default();
+        let mut pending: Vec<Pending> = below(bases, true, true);
+        while let Some(next) = pending.pop() {
+            let class = match next.base {
+                Base::Class(class) if seen.len() < MAX_CLASSES => class,
+                Base::Outside(path) => {
+                    // A member that is found behind it may be hidden by one that is not seen.
+                    above.sure &= !above.found.is_empty();
+                    above.outside.get_or_insert(path);
+                    continue;
+                }
+                _ => {
+                    above.sure &= !above.found.is_empty();
+                    above.unknown = true;
+                    continue;
+                }
+            };
+            if !seen.insert(class) {
+                continue;
+            }
+            let found = own(class);
+            if found.is_empty() {
+                pending.extend(below(&self.bases(class), next.first, next.alone));
+                continue;
+            }
+            above.found.extend(found);
+            if next.first && above.sure {
+                break;
+            }
+        }
+        above.sure &= self.distinct(&above.found).len() == 1;
+        above
+    }
+
+    /// The bases of a class as they are written.
+    fn bases(&self, (file, class): Place) -> Vec<Base> {
+        let Some(entry) = self.model.file(file) else { return Vec::new() };
+        let sites = entry.facts.sites.iter().filter(|site| site.kind == SiteKind::Extends && site.scope == class);
+        sites.map(|site| self.base(file, entry, site)).collect()
+    }
+
+    fn base(&self, file: FileId, entry: &FileEntry, site: &SiteFact) -> Base {
+        let path = entry.facts.expr(site.expr);
+        let plain = path[0].join == Join::Root && path[1..].iter().all(|segment| segment.join == Join::Member);
+        if !plain || site.local {
+            return Base::Unknown;
+        }
+        let text: Vec<&str> =
+            path.iter().filter(|part| part.name != NONE).map(|part| entry.facts.strings.get(part.name)).collect();
+        let Some(found) = self.dotted(file, site.scope, path, Want::Type) else {
+            let known = builtin::is_builtin(entry.language, text[0]);
+            let outside = known || !self.has_class(entry, path[path.len() - 1].name, Class::Type);
+            return if outside { Base::Outside(text.join(".")) } else { Base::Unknown };
+        };
+        // An interface may have the name of a class, which it adds to.
+        let mut classes = found.clone();
+        classes.retain(|one| self.entity_kind(one) == Some(SymbolKind::Class));
+        match (self.distinct(&classes).as_slice(), found.first()) {
+            (&[class], _) => Base::Class(class),
+            ([], Some(Entity::External(path))) => Base::Outside(path.to_string()),
+            _ => Base::Unknown,
+        }
+    }
+}
+
+/// The bases of one class as they are to be looked at: the last one pushed is taken first.
+fn below(bases: &[Base], first: bool, alone: bool) -> Vec<Pending> {
+    let pending = bases.iter().enumerate().map(|(at, base)| Pending {
+        base: base.clone(),
+        first: first && alone && at == 0,
+        alone: alone && bases.len() == 1,
+    });
+    pending.rev().collect()
+}
