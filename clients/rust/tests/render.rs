@@ -327,7 +327,6 @@ fn a_refused_patch_shows_every_failing_hunk_and_how_to_amend_it() {
         RpcError::new(ErrorKind::ContextNotFound, "Hunks do not match. Nothing was written.")
             .with("failure_id", "f9")
             .with("failures", failures.clone())
-            .with("faults", json!([{"path": "/p/d", "op": "delete", "patch_line": 30, "why": "there is no such file"}]))
     };
     expect![[r#"
         Hunks do not match. Nothing was written.
@@ -342,7 +341,6 @@ fn a_refused_patch_shows_every_failing_hunk_and_how_to_amend_it() {
               found:    (no such line)
           c.rs hunk 4 (line 20 of the patch):
             already applied: its new lines are in the file
-          delete /p/d (line 30 of the patch): there is no such file
         failure_id f9
         hint: send only these 2 hunks again, corrected: `ccctl amend f9 --hunk 2=FILE ...`
     "#]]
@@ -351,6 +349,9 @@ fn a_refused_patch_shows_every_failing_hunk_and_how_to_amend_it() {
     assert!(text.ends_with("corrected: `ccctl amend f9 3 <HUNK`\n"), "{text}");
     let text = render::error(&error(&json!([failures[2]])), Options::default());
     assert!(text.contains("already applied") && !text.contains("amend"), "{text}");
+    let fault = json!([{"path": "/p/d", "op": "delete", "patch_line": 30, "why": "there is no such file"}]);
+    let text = render::error(&error(&failures).with("faults", fault), Options::default());
+    assert!(text.contains("  delete /p/d (line 30 of the patch): there is no such file\n") && !text.contains("amend"), "{text}");
 }
 
 #[test]

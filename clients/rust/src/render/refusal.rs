@@ -134,6 +134,10 @@ fn context_not_found(page: &mut Page, error: &RpcError) {
         page.foot("hint: the new text is there already; read the file before you change it again");
     }
     let Some(id) = error.data.fields.get("failure_id").and_then(Value::as_str) else { return };
+    if !list(error, "faults").is_empty() {
+        page.foot("hint: other hunks do not mend what cannot be done at all: send the whole patch again");
+        return;
+    }
     page.foot(format!("failure_id {id}"));
     // What was applied before may still be amended, but nobody should be led to it.
     match open.as_slice() {
