@@ -37,6 +37,7 @@ SOCKET_PATH_MAX = 107
 HELD = 3  # the exit code of a ccd that found another one at work
 START_LIMIT_S = 5.0
 RETIRE_LIMIT_S = 20.0
+DYING_LIMIT_S = 1.0
 DEADLINE_S = 65.0
 LINE_LIMIT = 257 * 1024 * 1024
 EVENT_QUEUE = 1024
@@ -44,7 +45,8 @@ ENV = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "CARGO_HOME", "RUSTUP_TOOLCHAIN", 
 
 # Calls that change nothing and may be asked twice.
 READS = ("daemon.hello", "daemon.status", "daemon.doctor", "daemon.metrics", "daemon.methods",
-         "workspace.open", "workspace.status", "workspace.list", "workspace.read")
+         "workspace.open", "workspace.status", "workspace.list", "workspace.read",
+         "edit.outcome", "edit.grammar")
 
 
 class CcdError(Exception):
@@ -287,7 +289,7 @@ class Client:
         """Connects, starting the daemon if need be, and says hello."""
         with self._lock:
             try:
-                self._open()
+                self._open_living()
             except CcdError as error:
                 if error.kind == "not_running" and self._may_start:
                     self._start_and_open(time.monotonic() + START_LIMIT_S)
@@ -334,6 +336,17 @@ class Client:
         except CcdError:
             self.close()
             raise
+
+    def _open_living(self):
+        """Connects. A daemon that was just killed may still take a connection, which then breaks."""
+        deadline = time.monotonic() + DYING_LIMIT_S
+        while True:
+            try:
+                return self._open()
+            except CcdError as error:
+                if error.kind != "connection_lost" or time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.02)
 
     @staticmethod
     def _check_peer(connection, path):

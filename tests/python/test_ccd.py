@@ -194,6 +194,22 @@ class Subscribing(Daemon):
         self.assertLess(time.monotonic() - begun, 5)
 
 
+class Editing(Daemon):
+    def test_a_write_is_seen_by_its_run_and_guarded_from_others(self):
+        client = self.client()
+        path = os.path.join(self.root, "lib.py")
+        with self.assertRaises(ccd.CcdError) as caught:
+            client.call("edit.write", path=path, workspace=self.root, run_id="a", content="x = 1\n")
+        self.assertEqual(caught.exception.kind, "unseen_overwrite")
+        version = caught.exception.data["version"]
+        done = client.call("edit.write", path=path, workspace=self.root, run_id="a", content="x = 1\n", expect_version=version)
+        self.assertTrue(done["applied"])
+        self.assertEqual([(file["rel"], file["op"]) for file in done["files"]], [("lib.py", "update")])
+        client.call("edit.write", path=path, workspace=self.root, run_id="a", content="x = 2\n")
+        with open(path) as file:
+            self.assertEqual(file.read(), "x = 2\n")
+
+
 class CommandLine(Daemon):
     def test_status_never_starts(self):
         done = self.run_cli("status")

@@ -143,7 +143,7 @@ impl<F: Fs> Engine<'_, F> {
             journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
             super::journal::put(self.fs, journals, &joined(stem, Stage::Staging.ending()), &journal.encode(), false)
                 .map_err(fail)?;
-            let staged = stage(folders, journals, plan, self.options, power);
+            let staged = stage(folders, self.store, plan, self.options, power);
             journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
             staged?;
             journal.memo = self.memo.cloned();
@@ -156,7 +156,7 @@ impl<F: Fs> Engine<'_, F> {
         if result.is_err() {
             // First the journal: without it what is staged is an orphan, which any later sweep removes.
             let _ = self.fs.unlink(journals, &prepared);
-            let _ = unstage(folders, journals, &journal, &HashSet::new());
+            let _ = unstage(folders, self.store, &journal, &HashSet::new());
         }
         let _ = self.fs.unlink(journals, &joined(stem, Stage::Staging.ending()));
         result.map(|()| journal)
@@ -199,7 +199,7 @@ impl<F: Fs> Engine<'_, F> {
             Ok(conflicts) => conflicts,
             Err(_) => return self.not_undone(folders, journal, cause),
         };
-        if let Err(_errno) = recover::close_rolled_back(fs, journals, folders, journal, stem, &conflicts) {
+        if let Err(_errno) = recover::close_rolled_back(fs, self.store, folders, journal, stem, &conflicts) {
             // The files are back; the journal says the same thing once more to recovery.
             return if conflicts.is_empty() { cause } else { self.not_undone(folders, journal, cause) };
         }
@@ -237,7 +237,7 @@ impl<F: Fs> Engine<'_, F> {
     ) -> Committed {
         let mut notes = plan.notes;
         let undoable = save(folders, self.store, journal, &mut notes, false).unwrap_or(false);
-        let unstaged = unstage(folders, &self.store.journals, journal, &HashSet::new());
+        let unstaged = unstage(folders, self.store, journal, &HashSet::new());
         let made = journal.ops.iter().filter(|op| op.kind == OpKind::MakeFolder);
         let committed = Committed {
             files: plan.files,

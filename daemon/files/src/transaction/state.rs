@@ -64,8 +64,7 @@ impl State {
     /// whose root is not there waits. A root that another process is at work on is left to that process.
     pub fn recover(&self, open: &dyn Fn(&Path) -> Option<Arc<Root>>) -> io::Result<Vec<Settled>> {
         // Here, and not in the first edit: both read all that is kept.
-        undo::trim(&RealFs, &self.store, None)?;
-        outcome::trim(&RealFs, &self.store, None)?;
+        self.trim()?;
         if let Some(_alone) = quiet(&self.locks) {
             // Nobody is at work, so what is being staged is abandoned.
             return Ok(self.settle(open, &|_| true, true)?);
@@ -97,7 +96,9 @@ impl State {
         Ok(settled)
     }
 
-    /// Settles what concerns a root that is used for the first time, and removes stages of it that no journal names.
+    /// Settles what concerns a root that is used for the first time, and removes stages of it that no journal names. The
+    /// caller holds no lock of it.
+    /// The caller holds no lock of it.
     pub fn recover_root(&self, root: &Arc<Root>, open: &dyn Fn(&Path) -> Option<Arc<Root>>) -> io::Result<Vec<Settled>> {
         let identity = root.identity();
         let mut settled = Vec::new();
@@ -140,6 +141,12 @@ impl State {
     /// The way back from a transaction; none when it is not kept, or no longer.
     pub fn undo(&self, txn_id: &str) -> io::Result<Option<UndoEntry>> {
         Ok(undo::load(&RealFs, &self.store, txn_id)?)
+    }
+
+    /// Lets go of what is kept for too long. To be called now and then.
+    pub fn trim(&self) -> io::Result<()> {
+        undo::trim(&RealFs, &self.store)?;
+        Ok(outcome::trim(&RealFs, &self.store, None)?)
     }
 
     /// Lets go of the way back, after it was gone.

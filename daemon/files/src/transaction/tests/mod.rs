@@ -5,6 +5,7 @@
 mod crash;
 mod fault;
 mod faults;
+mod journals;
 mod power;
 
 use std::{ffi::OsStr, path::PathBuf};
@@ -44,6 +45,16 @@ pub(crate) fn scene<F: Fs>(fs: &F, top: &F::Fd, path: PathBuf) -> Scene<F> {
     }
     let meta = fs.stat(&root).unwrap();
     Scene { base: Base { fd: root, path: path.join("root"), dev: meta.dev, ino: meta.ino }, state: open("state") }
+}
+
+/// Puts an idle stage where an earlier transaction leaves it.
+pub(crate) fn warm<F: Fs>(fs: &F, scene: &Scene<F>) {
+    let store = Store::open(fs, &scene.state, scene.base.path.clone(), Limits::default()).unwrap();
+    let name = format!("{}-{}", scene.base.dev, scene.base.ino);
+    fs.make_folder(&store.idle, OsStr::new(&name), 0o700).unwrap();
+    let stages = fs.open(&store.idle, OsStr::new(&name), Open::Folder).unwrap();
+    fs.make_folder(&stages, OsStr::new("idle"), 0o700).unwrap();
+    fs.open(&stages, OsStr::new(".gitignore"), Open::Create(0o600)).unwrap();
 }
 
 /// Longer than one piece of a write in memory.
