@@ -3,6 +3,7 @@
 
 mod project;
 
+use ccd_graph::ImportSubject;
 use expect_test::expect;
 use project::Project;
 
@@ -148,6 +149,7 @@ fn typescript() {
           1:20 Imports src/a.ts -> Exact src/b.ts#function:two
           2:8 Imports src/a.ts -> Exact src/barrel.ts#module
           3:10 Imports src/a.ts -> Exact packages/core/src/impl.ts#function:core
+          3:10 Imports src/a.ts -> Exact packages/core/src/index.ts#module
           4:10 Imports src/a.ts -> External out fs.readFile
           5:25 Calls run -> Exact src/b.ts#function:one
           5:32 Calls run -> Exact src/b.ts#function:two
@@ -207,6 +209,7 @@ fn python() {
         pkg/core.py
           1:8 Imports pkg.core -> External out os.path
           2:15 Imports pkg.core -> Exact pkg/helpers.py#module
+          2:15 Imports pkg.core -> Exact pkg/__init__.py#module
           3:22 Imports pkg.core -> Exact pkg/helpers.py#module
           11:14 Calls pkg.core.Engine.__init__ -> Exact pkg/core.py#method:Engine/run
           12:14 Calls pkg.core.Engine.__init__ -> Candidate one of 1
@@ -227,6 +230,7 @@ fn python() {
           3:17 Imports tool.cli -> Exact pkg/core.py#function:start
           3:24 Imports tool.cli -> Exact pkg/core.py#class:Engine
           4:24 Imports tool.cli -> Exact src/tool/extra.py#function:extra
+          4:24 Imports tool.cli -> Exact src/tool/__init__.py#module
           7:5 Calls tool.cli.main -> Exact pkg/core.py#function:start
           8:5 Instantiates tool.cli.main -> Exact pkg/core.py#class:Engine
           9:17 Calls tool.cli.main -> Exact pkg/helpers.py#function:assist
@@ -293,6 +297,7 @@ fn super_of_typescript() {
           2:60 Calls Q.m -> Exact old.js#method:P/m
         use.ts
           1:10 Imports use.ts -> Exact base.ts#class:Middle
+          1:10 Imports use.ts -> Exact index.ts#module
           1:16 Imports use.ts -> Exact base.ts#interface:Plain
           1:16 Imports use.ts -> Exact base.ts#class:Plain
           1:23 Imports use.ts -> Exact base.ts#class:Outside
@@ -360,4 +365,38 @@ fn super_of_python() {
           16:9 Calls use.Failure.__init__ -> External out super
           16:17 Calls use.Failure.__init__ -> External out super.__init__
     "#]]);
+}
+
+#[test]
+fn files_on_the_way_of_an_import_know_their_importers() {
+    let project = Project::new(&[
+        ("web/index.ts", "export * from './impl';\nexport { w as v } from './impl';\nexport const own = 1;\n"),
+        ("web/impl.ts", "export function w() {}\n"),
+        ("web/use.ts", "import { w, v } from './index';\nexport function f() { w(); }\n"),
+        ("web/both.ts", "import { own, v } from './index';\n"),
+        ("web/on.ts", "export { w } from '.';\nimport { missing } from './impl';\n"),
+        ("Lib/asyncio/__init__.py", "from .events import *\nfrom . import tasks\n"),
+        ("Lib/asyncio/events.py", "class Loop:\n    pass\n"),
+        ("Lib/asyncio/tasks.py", "from asyncio import Loop\n"),
+        ("Lib/email/__init__.py", ""),
+        ("Lib/email/mime/__init__.py", ""),
+        ("Lib/email/mime/text.py", "from ..message import Message\n"),
+        ("Lib/email/message.py", "class Message:\n    pass\n"),
+        ("app.py", "import email.mime.text\nfrom asyncio import Loop\nfrom email import message\nimport email.absent\n"),
+    ]);
+    let mut told = String::new();
+    for file in ["web/index.ts", "web/impl.ts", "Lib/asyncio/__init__.py", "Lib/email/__init__.py", "Lib/email/mime/__init__.py"]
+    {
+        let by_file = project.importers(ImportSubject::File(file.into()));
+        told.push_str(&format!("{file}: {by_file:?}, impact {:?}\n", project.impact_files(file)));
+    }
+    told.push_str(&format!("email: {:?}\n", project.importers(ImportSubject::Module("email".to_owned()))));
+    expect![[r#"
+        web/index.ts: ["web/both.ts:1:10", "web/on.ts:1:10", "web/use.ts:1:10"], impact ["web/both.ts", "web/on.ts", "web/use.ts"]
+        web/impl.ts: ["web/both.ts:1:15", "web/index.ts:1:8", "web/index.ts:2:10", "web/on.ts:1:10", "web/use.ts:1:10", "web/use.ts:1:13"], impact ["web/both.ts", "web/index.ts", "web/on.ts", "web/use.ts"]
+        Lib/asyncio/__init__.py: ["Lib/asyncio/tasks.py:1:21", "app.py:2:21"], impact ["Lib/asyncio/tasks.py", "app.py"]
+        Lib/email/__init__.py: ["app.py:1:8"], impact ["app.py"]
+        Lib/email/mime/__init__.py: ["app.py:1:8"], impact ["app.py"]
+        email: ["app.py:1:8"]
+    "#]].assert_eq(&told);
 }
