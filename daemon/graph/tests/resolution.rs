@@ -400,3 +400,44 @@ fn files_on_the_way_of_an_import_know_their_importers() {
         email: ["app.py:1:8"]
     "#]].assert_eq(&told);
 }
+
+#[test]
+fn ways_are_connected() {
+    let project = Project::new(&[
+        (
+            "m.py",
+            "class Base:\n    def __init__(self):\n        self.setup()\n    def setup(self):\n        deep()\n    def run(self):\n        self.hook()\n    def hook(self):\n        pass\n\ndef deep():\n    pass\n\ndef user(x):\n    b = Base()\n    x.run()\n    x.hook\n",
+        ),
+        (
+            "m.ts",
+            "class Made { constructor() { low(); } other() { high(); } }\nfunction low() {}\nfunction high() {}\nfunction make() { new Made(); }\n",
+        ),
+    ]);
+    let mut told = String::new();
+    for (from, to) in [
+        ("user", "Base.hook"),
+        ("user", "deep"),
+        ("user", "Base.__init__"),
+        ("Base", "Base.hook"),
+        ("make", "low"),
+        ("make", "high"),
+        ("Made", "high"),
+    ] {
+        told.push_str(&format!("{from} to {to}\n{}", project.ways(from, to)));
+    }
+    expect![[r#"
+        user to Base.hook
+          m.user Calls run (Candidate)  m.Base.run Calls m.Base.hook (Exact)
+        user to deep
+          m.user Instantiates m.Base (Exact)  m.Base Contains m.Base.__init__ (Exact)  m.Base.__init__ Calls m.Base.setup (Exact)  m.Base.setup Calls m.deep (Exact)
+        user to Base.__init__
+          m.user Instantiates m.Base (Exact)  m.Base Contains m.Base.__init__ (Exact)
+        Base to Base.hook
+          m.Base.run Calls m.Base.hook (Exact)
+        make to low
+          make Instantiates Made (Exact)  Made Contains Made.constructor (Exact)  Made.constructor Calls low (Exact)
+        make to high
+        Made to high
+          Made.other Calls high (Exact)
+    "#]].assert_eq(&told);
+}

@@ -105,6 +105,19 @@ impl Project {
         self.graph.impact(&query, &Cancel::new()).unwrap().value.files
     }
 
+    /// The ways from one symbol to another, a line each.
+    pub(crate) fn ways(&self, from: &str, to: &str) -> String {
+        let [from, to] = [from, to].map(|name| SymbolQuery::Name(name.to_owned()));
+        let ways = self.graph.path(&from, &to, 6, &Cancel::new()).unwrap().value;
+        ways.paths.iter().fold(String::new(), |mut out, way| {
+            for edge in way {
+                let to = if edge.to.id.is_some() { &edge.to.qualified } else { &edge.to.name };
+                let _ = write!(out, "  {} {:?} {to} ({:?})", edge.from.qualified, edge.kind, edge.confidence);
+            }
+            out + "\n"
+        })
+    }
+
     /// Everything that leads anywhere, file by file.
     pub(crate) fn check(&self, expected: Expect) {
         expected.assert_eq(&self.dump());
