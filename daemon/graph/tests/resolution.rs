@@ -441,3 +441,39 @@ fn ways_are_connected() {
           Made.other Calls high (Exact)
     "#]].assert_eq(&told);
 }
+
+#[test]
+fn functions_that_a_class_body_imports_are_its_methods() {
+    let project = Project::new(&[
+        ("email/__init__.py", "def parse():\n    pass\n"),
+        ("email/iterators.py", "def walk(self):\n    pass\n\ndef unseen(self):\n    pass\n"),
+        (
+            "email/message.py",
+            "class Message:\n    from email.iterators import walk\n    from . import parse\n    from sys import exit\n    def go(self):\n        self.walk()\n        self.parse()\n        self.exit()\n        walk()\n\nclass Sub(Message):\n    def go(self):\n        super().walk()\n",
+        ),
+        ("other.py", "def walk():\n    pass\n"),
+        (
+            "app.py",
+            "from email.message import Message\n\ndef run(msg):\n    msg.walk()\n    Message.walk(msg)\n    msg.unseen()\n    msg.parse()\n",
+        ),
+    ]);
+    project.check(expect![[r#"
+        app.py
+          1:27 Imports app -> Exact email/message.py#class:Message
+          1:27 Imports app -> Exact email/__init__.py#module
+          4:9 Calls app.run -> Candidate one of 1
+          5:13 Calls app.run -> Exact email/iterators.py#function:walk
+          6:9 Calls app.run -> External out unseen
+          7:9 Calls app.run -> Candidate one of 1
+        email/message.py
+          2:33 Imports email.message -> Exact email/iterators.py#function:walk
+          3:19 Imports email.message -> Exact email/__init__.py#function:parse
+          4:21 Imports email.message -> External out sys.exit
+          6:14 Calls email.message.Message.go -> Exact email/iterators.py#function:walk
+          7:14 Calls email.message.Message.go -> Exact email/__init__.py#function:parse
+          8:14 Calls email.message.Message.go -> External out sys.exit
+          9:9 Calls email.message.Message.go -> Candidate one of 2
+          13:9 Calls email.message.Sub.go -> External out super
+          13:17 Calls email.message.Sub.go -> Exact email/iterators.py#function:walk
+    "#]]);
+}

@@ -414,6 +414,11 @@ pub(crate) fn is_candidate(model: &Model, symbol: u32, class: Class, from: Langu
             K::Method | K::Constructor => true,
             // Tests in a class are methods.
             K::Test => from == LanguageId::PYTHON && d.container != 0,
+            // A function that the body of a class imports is a method there.
+            K::Function if from == LanguageId::PYTHON && d.container == 0 => {
+                let name = entry.names[d.name as usize];
+                entry.place_names.iter().any(|&place| model.class_imports.contains_key(&(name, place)))
+            }
             _ => false,
         },
     }
