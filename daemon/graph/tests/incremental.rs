@@ -179,6 +179,7 @@ fn random_edits_agree_with_a_fresh_index() {
         "from py.deep.end import A",
         "py.core.run()",
         "from .more import A as B",
+        "if x:\n    def helper():\n        pass\nelse:\n    def helper():\n        run()",
         "class K:\n    from .more import helper\n    from py.core import run\n    def x(self, k):\n        self.helper()\n        k.run()",
         "class B(A):\n    def run(self):\n        super().run()",
         "class A(B):\n    def go(self):\n        super().run()",

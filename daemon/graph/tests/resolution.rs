@@ -477,3 +477,24 @@ fn functions_that_a_class_body_imports_are_its_methods() {
           13:17 Calls email.message.Sub.go -> Exact email/iterators.py#function:walk
     "#]]);
 }
+
+#[test]
+fn definitions_of_different_branches_stand_beside_each_other() {
+    let project = Project::new(&[(
+        "m.py",
+        "if fast:\n    def either(): pass\nelif other:\n    pass\nelse:\n    def either(): pass\n\ntry:\n    import x\n    def tried(): pass\nexcept ImportError:\n    def tried(): pass\n\ndef twice(): pass\ndef twice(): pass\n\nif fast:\n    def later(): pass\ndef later(): pass\n\ndef once(): pass\nif fast:\n    def once(): pass\n    def once(): pass\n\nif fast:\n    class C:\n        @property\n        def p(self): pass\n        @p.setter\n        def p(self, v): pass\n        def go(self):\n            self.p()\n\ndef run(x):\n    if x:\n        digest_cons = x\n    elif fast:\n        def digest_cons(): pass\n    else:\n        def digest_cons(): pass\n    either()\n    tried()\n    twice()\n    later()\n    once()\n    digest_cons()\n",
+    )]);
+    project.check(expect![[r#"
+        m.py
+          9:12 Imports m -> External out x
+          28:10 Calls m -> External out property
+          30:12 Calls m -> External out p.setter
+          33:18 Calls m.C.go -> Exact m.py#method:C/p~2
+          42:5 Calls m.run -> Candidate one of 2
+          43:5 Calls m.run -> Candidate one of 2
+          44:5 Calls m.run -> Exact m.py#function:twice~2
+          45:5 Calls m.run -> Exact m.py#function:later~2
+          46:5 Calls m.run -> Candidate one of 3
+          47:5 Calls m.run -> Candidate one of 2
+    "#]]);
+}

@@ -22,7 +22,7 @@ use smallvec::SmallVec;
 use crate::{
     Confidence, EdgeKind, SymbolKind,
     edges::{Class, EdgeRecord, FileEdges, Target},
-    facts::{DefId, Facts, Import, ImportKind, Join, NONE, Segment, StrId, Strings},
+    facts::{DefId, Import, ImportKind, Join, NONE, Segment, StrId, Strings, flag},
     layout::{Layout, ModuleId},
     model::{FileEntry, FileId, Model, Name},
 };
@@ -305,19 +305,24 @@ impl<'m> Resolver<'m> {
                 let (a, b) = (&facts.definitions[a as usize], &facts.definitions[b as usize]);
                 a.container == b.container && a.name == b.name
             };
-            let merges = matches!(entry.language.family(), LanguageId::TYPESCRIPT | LanguageId::PYTHON);
-            match out.iter().position(|&(other, d)| merges && other == file && same(d, definition)) {
-                // The last one with a body stands; in Python the last one.
-                Some(at) if self.has_body(facts, definition, entry.language) => out[at] = (file, definition),
-                Some(_) => {}
-                None => out.push((file, definition)),
+            let known = out.iter().position(|&(other, d)| other == file && same(d, definition));
+            match (entry.language.family(), known) {
+                (LanguageId::PYTHON, Some(_)) => {
+                    // What is replaced is gone; those of other branches stay beside each other.
+                    let replaced = |d: DefId| facts.definitions[d as usize].flags & flag::REPLACED != 0;
+                    out.retain(|&mut (other, d)| other != file || !same(d, definition) || !replaced(d));
+                    out.push((file, definition));
+                }
+                // The last one with a body stands.
+                (LanguageId::TYPESCRIPT, Some(at)) => {
+                    if facts.definitions[definition as usize].flags & flag::NO_BODY == 0 {
+                        out[at] = (file, definition);
+                    }
+                }
+                _ => out.push((file, definition)),
             }
         }
         out
-    }
-
-    fn has_body(&self, facts: &Facts, definition: DefId, language: LanguageId) -> bool {
-        language == LanguageId::PYTHON || facts.definitions[definition as usize].flags & crate::facts::flag::NO_BODY == 0
     }
 
     /// Whether the workspace has a definition of this name and class in a language that this one can call.
