@@ -44,6 +44,8 @@ pub enum Role {
     Value,
     /// `@scope`: where local names live.
     Scope,
+    /// `@branch`: a block that runs in the place of others.
+    Branch,
     /// `@local`: a pattern that binds local names.
     Local,
     /// `@doc`: a comment.
@@ -117,6 +119,7 @@ fn role(name: &str) -> Role {
         "trait" => Role::Trait,
         "value" => Role::Value,
         "scope" => Role::Scope,
+        "branch" => Role::Branch,
         "local" => Role::Local,
         "doc" => Role::Doc,
         "attr" => Role::Attribute,

@@ -144,3 +144,49 @@ fn a_question_beside_a_close_never_hears_of_a_daemon_that_ends() {
         }
     }
 }
+
+#[test]
+fn a_repository_and_what_it_ignores_take_effect_when_they_come() {
+    let folders = Folders::new();
+    folders.write("p/a.py", "def kept():\n    pass\n");
+    folders.write("p/made/b.py", "def made():\n    pass\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let p = folders.path("p");
+    index(&mut client, &folders);
+    let mut becomes = |count: u64| eventually("it is seen", || (found(&mut client, &p, "made") == count).then_some(()));
+    becomes(1);
+    let exclude = folders.write("outside/git/info/exclude", "made\n");
+    std::fs::rename(folders.path("outside/git"), p.join(".git")).unwrap();
+    becomes(0);
+    let exclude = p.join(".git/info").join(exclude.file_name().unwrap());
+    std::fs::write(&exclude, "# nothing\n").unwrap();
+    becomes(1);
+    std::fs::write(&exclude, "b.py\n").unwrap();
+    becomes(0);
+    std::fs::remove_dir_all(p.join(".git")).unwrap();
+    becomes(1);
+    folders.write("p/made/CACHEDIR.TAG", "");
+    becomes(0);
+    std::fs::remove_file(p.join("made/CACHEDIR.TAG")).unwrap();
+    becomes(1);
+}
+
+#[test]
+fn another_commit_of_a_linked_worktree_is_another_epoch() {
+    let folders = Folders::new();
+    folders.write("repository/.git/refs/heads/a", "1\n");
+    folders.write("repository/.git/worktrees/p/commondir", "../..\n");
+    let head = folders.write("repository/.git/worktrees/p/HEAD", "ref: refs/heads/a\n");
+    folders.write("p/.git", "gitdir: ../repository/.git/worktrees/p\n");
+    folders.write("p/a.py", "def kept():\n    pass\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let before = index(&mut client, &folders)["epoch"].as_u64().unwrap();
+    let lock = folders.write("repository/.git/worktrees/p/HEAD.lock", "ref: refs/heads/b\n");
+    std::fs::rename(lock, head).unwrap();
+    eventually("the commit is seen", || {
+        let status = client.call("workspace.status", json!({"workspace": folders.path("p")}));
+        (status["epoch"].as_u64().unwrap() > before).then_some(())
+    });
+}

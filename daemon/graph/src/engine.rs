@@ -286,14 +286,9 @@ impl Graph {
         }
     }
 
-    /// HEAD, read as a file: a move of it means that another tree may lie here.
+    /// A move of HEAD means that another tree may lie here.
     fn head_moved(&self) -> bool {
-        let head = self.root.read(Path::new(".git/HEAD"), 4096).ok().map(|file| file.bytes);
-        let reference = head.as_deref().and_then(|head| head.strip_prefix(b"ref: ")).map(|name| {
-            let name = String::from_utf8_lossy(name);
-            self.root.read(&Path::new(".git").join(name.trim()), 4096).map(|file| file.bytes).unwrap_or_default()
-        });
-        let now = head.map(|head| [head, reference.unwrap_or_default()].concat());
+        let now = ccd_corpus::head(&self.root);
         let mut facade = locked(&self.facade);
         let moved = facade.head.is_some() && facade.head != now;
         facade.head = now;

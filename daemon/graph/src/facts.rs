@@ -52,6 +52,9 @@ pub(crate) mod flag {
     pub(crate) const MACRO_EXPORT: u8 = 4;
     /// An overload or declaration without a body.
     pub(crate) const NO_BODY: u8 = 8;
+    /// Python: a later definition of the same name stands in its place whenever it is reached. Not so for those in
+    /// different branches (`if` and `else`, `try` and `except`).
+    pub(crate) const REPLACED: u8 = 16;
 }
 
 /// A definition.

@@ -27,7 +27,7 @@ use crate::{
     edges::{FileEdges, Target},
     facts::{DefId, Facts, Join, NONE},
     names,
-    sums::{base_names, renames, sum_of_bases, sums},
+    sums::{base_names, class_imports, renames, sum_of_bases, sums},
 };
 
 /// A file: its index in [`Model::files`].
@@ -136,6 +136,8 @@ pub(crate) struct Model {
     pub(crate) name_sums: FxHashMap<Name, u64>,
     /// Names that imports give to other names: alias to originals, counted.
     pub(crate) renames: FxHashMap<Name, SmallVec<[(Name, u32); 1]>>,
+    /// Names that bodies of Python classes import, with the last part of the module, counted.
+    pub(crate) class_imports: FxHashMap<(Name, Name), u32>,
     /// Names in the written bases of classes, counted.
     pub(crate) bases: FxHashMap<Name, u32>,
     /// The sum over them; made when it is asked for.
@@ -370,11 +372,11 @@ impl Model {
         }
         self.shape_sum = if add { self.shape_sum.wrapping_add(shape) } else { self.shape_sum.wrapping_sub(shape) };
         for name in base_names(entry) {
-            let count = self.bases.entry(name).or_default();
-            *count = if add { *count + 1 } else { *count - 1 };
-            if *count == 0 {
-                self.bases.remove(&name);
-            }
+            tally(&mut self.bases, name, add);
+        }
+        for import in class_imports(entry) {
+            let module = self.intern(import.1);
+            tally(&mut self.class_imports, (import.0, module), add);
         }
         for (alias, original) in renames(entry) {
             let originals = self.renames.entry(alias).or_default();
@@ -536,6 +538,14 @@ fn change<A: smallvec::Array<Item: PartialEq + Copy>>(list: &mut SmallVec<A>, va
         list.push(value);
     } else if let Some(at) = list.iter().position(|known| *known == value) {
         list.swap_remove(at);
+    }
+}
+
+fn tally<K: std::hash::Hash + Eq + Copy>(counts: &mut FxHashMap<K, u32>, key: K, add: bool) {
+    let count = counts.entry(key).or_default();
+    *count = if add { *count + 1 } else { *count - 1 };
+    if *count == 0 {
+        counts.remove(&key);
     }
 }
 

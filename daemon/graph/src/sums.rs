@@ -1,10 +1,12 @@
 //! What a file adds to the numbers that decide which files have to be resolved again.
 
+use ccd_grammars::LanguageId;
 use rustc_hash::FxHashSet;
 
 use crate::{
     SymbolKind,
-    facts::{DefId, ExprId, Facts, ImportKind, NONE, SiteKind, flag},
+    facts::{DefId, ExprId, Facts, Import, ImportKind, NONE, SiteKind, flag},
+    layout::{file_name, folder},
     model::{FileEntry, Model, Name, SymbolSlot, stable_hash},
 };
 
@@ -111,6 +113,29 @@ pub(crate) fn base_names(entry: &FileEntry) -> Vec<Name> {
     let sites = facts.sites.iter().filter(|site| site.kind == SiteKind::Extends);
     let segments = sites.flat_map(|site| facts.expr(site.expr)).filter(|segment| segment.name != NONE);
     segments.map(|segment| entry.names[segment.name as usize]).collect()
+}
+
+/// What the bodies of a file's Python classes import: the name, and the last part of the module's.
+pub(crate) fn class_imports(entry: &FileEntry) -> Vec<(Name, &str)> {
+    let facts = &entry.facts;
+    if entry.language != LanguageId::PYTHON {
+        return Vec::new();
+    }
+    let in_class =
+        |import: &&Import| import.kind == ImportKind::Item && facts.definitions[import.scope as usize].kind == SymbolKind::Class;
+    let imports = facts.imports.iter().filter(in_class);
+    imports
+        .filter_map(|import| {
+            let module = facts.last_name(import.path);
+            let module = if module == NONE { "" } else { facts.strings.get(module) };
+            let last = match module.rsplit('.').next().unwrap_or(module) {
+                // `from . import x`: the package, which its folder names.
+                "" => file_name(folder(&entry.rel)),
+                last => last,
+            };
+            Some((entry.name(import.item)?, last))
+        })
+        .collect()
 }
 
 /// The sums of all names of bases and of what they stand for, taken together. What `super` names follows from a chain of

@@ -129,6 +129,8 @@ fn random_edits_agree_with_a_fresh_index() {
         "web/deep/more.ts",
         "py/core.py",
         "py/more.py",
+        "py/deep/__init__.py",
+        "py/deep/end.py",
         "srv/x.go",
         "srv/z.go",
     ];
@@ -173,8 +175,12 @@ fn random_edits_agree_with_a_fresh_index() {
         "def helper():\n    more.run()",
         "class A:\n    def run(self):\n        self.go()\n    def go(self):\n        A()",
         "import py.core",
+        "import py.deep.end",
+        "from py.deep.end import A",
         "py.core.run()",
         "from .more import A as B",
+        "if x:\n    def helper():\n        pass\nelse:\n    def helper():\n        run()",
+        "class K:\n    from .more import helper\n    from py.core import run\n    def x(self, k):\n        self.helper()\n        k.run()",
         "class B(A):\n    def run(self):\n        super().run()",
         "class A(B):\n    def go(self):\n        super().run()",
     ];

@@ -3,6 +3,7 @@
 
 mod project;
 
+use ccd_graph::ImportSubject;
 use expect_test::expect;
 use project::Project;
 
@@ -148,6 +149,7 @@ fn typescript() {
           1:20 Imports src/a.ts -> Exact src/b.ts#function:two
           2:8 Imports src/a.ts -> Exact src/barrel.ts#module
           3:10 Imports src/a.ts -> Exact packages/core/src/impl.ts#function:core
+          3:10 Imports src/a.ts -> Exact packages/core/src/index.ts#module
           4:10 Imports src/a.ts -> External out fs.readFile
           5:25 Calls run -> Exact src/b.ts#function:one
           5:32 Calls run -> Exact src/b.ts#function:two
@@ -207,6 +209,7 @@ fn python() {
         pkg/core.py
           1:8 Imports pkg.core -> External out os.path
           2:15 Imports pkg.core -> Exact pkg/helpers.py#module
+          2:15 Imports pkg.core -> Exact pkg/__init__.py#module
           3:22 Imports pkg.core -> Exact pkg/helpers.py#module
           11:14 Calls pkg.core.Engine.__init__ -> Exact pkg/core.py#method:Engine/run
           12:14 Calls pkg.core.Engine.__init__ -> Candidate one of 1
@@ -227,6 +230,7 @@ fn python() {
           3:17 Imports tool.cli -> Exact pkg/core.py#function:start
           3:24 Imports tool.cli -> Exact pkg/core.py#class:Engine
           4:24 Imports tool.cli -> Exact src/tool/extra.py#function:extra
+          4:24 Imports tool.cli -> Exact src/tool/__init__.py#module
           7:5 Calls tool.cli.main -> Exact pkg/core.py#function:start
           8:5 Instantiates tool.cli.main -> Exact pkg/core.py#class:Engine
           9:17 Calls tool.cli.main -> Exact pkg/helpers.py#function:assist
@@ -293,6 +297,7 @@ fn super_of_typescript() {
           2:60 Calls Q.m -> Exact old.js#method:P/m
         use.ts
           1:10 Imports use.ts -> Exact base.ts#class:Middle
+          1:10 Imports use.ts -> Exact index.ts#module
           1:16 Imports use.ts -> Exact base.ts#interface:Plain
           1:16 Imports use.ts -> Exact base.ts#class:Plain
           1:23 Imports use.ts -> Exact base.ts#class:Outside
@@ -359,5 +364,137 @@ fn super_of_python() {
           12:17 Calls use.Turned.side -> Exact base.py#method:Worker/run
           16:9 Calls use.Failure.__init__ -> External out super
           16:17 Calls use.Failure.__init__ -> External out super.__init__
+    "#]]);
+}
+
+#[test]
+fn files_on_the_way_of_an_import_know_their_importers() {
+    let project = Project::new(&[
+        ("web/index.ts", "export * from './impl';\nexport { w as v } from './impl';\nexport const own = 1;\n"),
+        ("web/impl.ts", "export function w() {}\n"),
+        ("web/use.ts", "import { w, v } from './index';\nexport function f() { w(); }\n"),
+        ("web/both.ts", "import { own, v } from './index';\n"),
+        ("web/on.ts", "export { w } from '.';\nimport { missing } from './impl';\n"),
+        ("Lib/asyncio/__init__.py", "from .events import *\nfrom . import tasks\n"),
+        ("Lib/asyncio/events.py", "class Loop:\n    pass\n"),
+        ("Lib/asyncio/tasks.py", "from asyncio import Loop\n"),
+        ("Lib/email/__init__.py", ""),
+        ("Lib/email/mime/__init__.py", ""),
+        ("Lib/email/mime/text.py", "from ..message import Message\n"),
+        ("Lib/email/message.py", "class Message:\n    pass\n"),
+        ("app.py", "import email.mime.text\nfrom asyncio import Loop\nfrom email import message\nimport email.absent\n"),
+    ]);
+    let mut told = String::new();
+    for file in ["web/index.ts", "web/impl.ts", "Lib/asyncio/__init__.py", "Lib/email/__init__.py", "Lib/email/mime/__init__.py"]
+    {
+        let by_file = project.importers(ImportSubject::File(file.into()));
+        told.push_str(&format!("{file}: {by_file:?}, impact {:?}\n", project.impact_files(file)));
+    }
+    told.push_str(&format!("email: {:?}\n", project.importers(ImportSubject::Module("email".to_owned()))));
+    expect![[r#"
+        web/index.ts: ["web/both.ts:1:10", "web/on.ts:1:10", "web/use.ts:1:10"], impact ["web/both.ts", "web/on.ts", "web/use.ts"]
+        web/impl.ts: ["web/both.ts:1:15", "web/index.ts:1:8", "web/index.ts:2:10", "web/on.ts:1:10", "web/use.ts:1:10", "web/use.ts:1:13"], impact ["web/both.ts", "web/index.ts", "web/on.ts", "web/use.ts"]
+        Lib/asyncio/__init__.py: ["Lib/asyncio/tasks.py:1:21", "app.py:2:21"], impact ["Lib/asyncio/tasks.py", "app.py"]
+        Lib/email/__init__.py: ["app.py:1:8"], impact ["app.py"]
+        Lib/email/mime/__init__.py: ["app.py:1:8"], impact ["app.py"]
+        email: ["app.py:1:8"]
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn ways_are_connected() {
+    let project = Project::new(&[
+        (
+            "m.py",
+            "class Base:\n    def __init__(self):\n        self.setup()\n    def setup(self):\n        deep()\n    def run(self):\n        self.hook()\n    def hook(self):\n        pass\n\ndef deep():\n    pass\n\ndef user(x):\n    b = Base()\n    x.run()\n    x.hook\n",
+        ),
+        (
+            "m.ts",
+            "class Made { constructor() { low(); } other() { high(); } }\nfunction low() {}\nfunction high() {}\nfunction make() { new Made(); }\n",
+        ),
+    ]);
+    let mut told = String::new();
+    for (from, to) in [
+        ("user", "Base.hook"),
+        ("user", "deep"),
+        ("user", "Base.__init__"),
+        ("Base", "Base.hook"),
+        ("make", "low"),
+        ("make", "high"),
+        ("Made", "high"),
+    ] {
+        told.push_str(&format!("{from} to {to}\n{}", project.ways(from, to)));
+    }
+    expect![[r#"
+        user to Base.hook
+          m.user Calls run (Candidate)  m.Base.run Calls m.Base.hook (Exact)
+        user to deep
+          m.user Instantiates m.Base (Exact)  m.Base Contains m.Base.__init__ (Exact)  m.Base.__init__ Calls m.Base.setup (Exact)  m.Base.setup Calls m.deep (Exact)
+        user to Base.__init__
+          m.user Instantiates m.Base (Exact)  m.Base Contains m.Base.__init__ (Exact)
+        Base to Base.hook
+          m.Base.run Calls m.Base.hook (Exact)
+        make to low
+          make Instantiates Made (Exact)  Made Contains Made.constructor (Exact)  Made.constructor Calls low (Exact)
+        make to high
+        Made to high
+          Made.other Calls high (Exact)
+    "#]].assert_eq(&told);
+}
+
+#[test]
+fn functions_that_a_class_body_imports_are_its_methods() {
+    let project = Project::new(&[
+        ("email/__init__.py", "def parse():\n    pass\n"),
+        ("email/iterators.py", "def walk(self):\n    pass\n\ndef unseen(self):\n    pass\n"),
+        (
+            "email/message.py",
+            "class Message:\n    from email.iterators import walk\n    from . import parse\n    from sys import exit\n    def go(self):\n        self.walk()\n        self.parse()\n        self.exit()\n        walk()\n\nclass Sub(Message):\n    def go(self):\n        super().walk()\n",
+        ),
+        ("other.py", "def walk():\n    pass\n"),
+        (
+            "app.py",
+            "from email.message import Message\n\ndef run(msg):\n    msg.walk()\n    Message.walk(msg)\n    msg.unseen()\n    msg.parse()\n",
+        ),
+    ]);
+    project.check(expect![[r#"
+        app.py
+          1:27 Imports app -> Exact email/message.py#class:Message
+          1:27 Imports app -> Exact email/__init__.py#module
+          4:9 Calls app.run -> Candidate one of 1
+          5:13 Calls app.run -> Exact email/iterators.py#function:walk
+          6:9 Calls app.run -> External out unseen
+          7:9 Calls app.run -> Candidate one of 1
+        email/message.py
+          2:33 Imports email.message -> Exact email/iterators.py#function:walk
+          3:19 Imports email.message -> Exact email/__init__.py#function:parse
+          4:21 Imports email.message -> External out sys.exit
+          6:14 Calls email.message.Message.go -> Exact email/iterators.py#function:walk
+          7:14 Calls email.message.Message.go -> Exact email/__init__.py#function:parse
+          8:14 Calls email.message.Message.go -> External out sys.exit
+          9:9 Calls email.message.Message.go -> Candidate one of 2
+          13:9 Calls email.message.Sub.go -> External out super
+          13:17 Calls email.message.Sub.go -> Exact email/iterators.py#function:walk
+    "#]]);
+}
+
+#[test]
+fn definitions_of_different_branches_stand_beside_each_other() {
+    let project = Project::new(&[(
+        "m.py",
+        "if fast:\n    def either(): pass\nelif other:\n    pass\nelse:\n    def either(): pass\n\ntry:\n    import x\n    def tried(): pass\nexcept ImportError:\n    def tried(): pass\n\ndef twice(): pass\ndef twice(): pass\n\nif fast:\n    def later(): pass\ndef later(): pass\n\ndef once(): pass\nif fast:\n    def once(): pass\n    def once(): pass\n\nif fast:\n    class C:\n        @property\n        def p(self): pass\n        @p.setter\n        def p(self, v): pass\n        def go(self):\n            self.p()\n\ndef run(x):\n    if x:\n        digest_cons = x\n    elif fast:\n        def digest_cons(): pass\n    else:\n        def digest_cons(): pass\n    either()\n    tried()\n    twice()\n    later()\n    once()\n    digest_cons()\n",
+    )]);
+    project.check(expect![[r#"
+        m.py
+          9:12 Imports m -> External out x
+          28:10 Calls m -> External out property
+          30:12 Calls m -> External out p.setter
+          33:18 Calls m.C.go -> Exact m.py#method:C/p~2
+          42:5 Calls m.run -> Candidate one of 2
+          43:5 Calls m.run -> Candidate one of 2
+          44:5 Calls m.run -> Exact m.py#function:twice~2
+          45:5 Calls m.run -> Exact m.py#function:later~2
+          46:5 Calls m.run -> Candidate one of 3
+          47:5 Calls m.run -> Candidate one of 2
     "#]]);
 }

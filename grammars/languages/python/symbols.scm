@@ -1,5 +1,13 @@
 ; Definitions of Python, and the scopes of local names.
 
+; Before the definitions: a block that holds nothing else has the same range.
+(if_statement consequence: (block) @branch)
+(elif_clause consequence: (block) @branch)
+(else_clause body: (block) @branch)
+(try_statement body: (block) @branch)
+(except_clause (block) @branch)
+(case_clause consequence: (block) @branch)
+
 (comment) @doc
 (decorator) @attr
 (decorated_definition) @wrap

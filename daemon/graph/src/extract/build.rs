@@ -12,7 +12,9 @@ use super::{
 };
 use crate::{
     SymbolKind,
-    facts::{Definition, ExprId, Facts, Import, ImportKind, Join, NONE, Segment, SiteFact, SiteKind, StrId, Strings, flag},
+    facts::{
+        DefId, Definition, ExprId, Facts, Import, ImportKind, Join, NONE, Segment, SiteFact, SiteKind, StrId, Strings, flag,
+    },
 };
 
 /// Bytes of a signature.
@@ -31,6 +33,8 @@ pub(crate) fn build(language: LanguageId, text: &[u8], mut events: Vec<Event>, p
         lines,
         ids: HashMap::new(),
         open: Vec::new(),
+        branches: Vec::new(),
+        branched: HashMap::new(),
         lead: None,
         wrap: None,
         attributes: Vec::new(),
@@ -68,6 +72,10 @@ pub(super) struct Builder<'t> {
     pub(super) facts: Facts,
     ids: HashMap<&'t [u8], StrId>,
     pub(super) open: Vec<Open>,
+    /// Open branches: where they begin and end.
+    branches: Vec<(u32, u32)>,
+    /// The branches around each definition that stands in one.
+    branched: HashMap<DefId, Vec<(u32, u32)>>,
     /// Comments and attributes that stand directly before: where they begin and end.
     lead: Option<(u32, u32)>,
     /// `export`, `const` and the like directly before or around: where the first begins, where the last one ends.
@@ -139,7 +147,11 @@ impl<'t> Builder<'t> {
         while self.open.last().is_some_and(|open| open.end <= event.start) {
             self.open.pop();
         }
+        while self.branches.last().is_some_and(|branch| branch.1 <= event.start) {
+            self.branches.pop();
+        }
         match event.data {
+            Data::Branch => self.branches.push((event.start, event.end)),
             Data::Doc => self.leads(event.start, event.end),
             Data::Attribute => {
                 if !self.touches(event.start) {
@@ -351,6 +363,9 @@ impl<'t> Builder<'t> {
             {
                 self.facts.mod_paths.push((id, path));
             }
+            if !self.branches.is_empty() {
+                self.branched.insert(id, self.branches.clone());
+            }
             let several = raw.names.len() > 1;
             self.facts.definitions.push(Definition {
                 kind,
@@ -428,8 +443,29 @@ impl<'t> Builder<'t> {
 
     fn finish(mut self) -> Facts {
         self.own_functions_over_locals();
+        if self.language == LanguageId::PYTHON {
+            self.mark_replaced();
+        }
         number_equals(&mut self.facts);
         self.facts
+    }
+
+    /// Marks definitions that a later one of the same name replaces: one that no branch holds which does not hold both.
+    fn mark_replaced(&mut self) {
+        let mut before: HashMap<(DefId, StrId), Vec<DefId>> = HashMap::new();
+        let around = |at: DefId| self.branched.get(&at).map_or(&[][..], Vec::as_slice);
+        for at in 1..self.facts.definitions.len() as DefId {
+            let d = self.facts.definitions[at as usize];
+            let standing = before.entry((d.container, d.name)).or_default();
+            standing.retain(|&other| {
+                let replaced = around(other).starts_with(around(at));
+                if replaced {
+                    self.facts.definitions[other as usize].flags |= flag::REPLACED;
+                }
+                !replaced
+            });
+            standing.push(at);
+        }
     }
 
     /// A function that is defined in a function is both a name bound there and a symbol: calls mean the symbol.

@@ -28,6 +28,8 @@ pub(crate) enum ValueKind {
 pub(crate) enum Data {
     Definition(Box<RawDefinition>),
     Scope,
+    /// A block that runs in the place of others.
+    Branch,
     /// Names that a pattern binds.
     Local(Vec<(u32, u32)>),
     Doc,
@@ -78,6 +80,7 @@ pub(crate) fn read(
                 (None, None) => return,
             },
             Role::Scope => Data::Scope,
+            Role::Branch => Data::Branch,
             Role::Local => Data::Local(expr::names_in_pattern(language, node, text)),
             Role::Doc => Data::Doc,
             Role::Attribute => Data::Attribute,

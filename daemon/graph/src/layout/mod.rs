@@ -110,6 +110,15 @@ impl Layout {
 }
 
 impl Layout {
+    /// The modules that a written import of TypeScript or Python names: the last one, and the packages before it, which
+    /// Python runs on the way there.
+    pub(crate) fn way(&self, model: &Model, file: FileId, written: &str) -> Vec<ModuleId> {
+        let python = model.file(file).is_some_and(|entry| entry.language == LanguageId::PYTHON);
+        let dots = if python { written.bytes().take_while(|&byte| byte == b'.').count() } else { written.len() };
+        let inner = written.bytes().enumerate().skip(dots).filter(|&(_, byte)| byte == b'.').map(|(at, _)| at);
+        inner.chain([written.len()]).filter_map(|end| self.imported(model, file, &written[..end])).collect()
+    }
+
     /// A hash of what a file is here: its module, and the crate or package around it.
     pub(crate) fn home(&self, model: &Model, file: FileId) -> u64 {
         let Some(module) = self.module_of_scope(file, 0) else { return 1 };
@@ -130,10 +139,12 @@ impl Layout {
         let facts = &entry.facts;
         let text = |id: u32| if id == crate::facts::NONE { "" } else { facts.strings.get(id) };
         let mut last = (u32::MAX, None);
+        let mut way: Vec<ModuleId> = Vec::new();
         facts.imports.iter().fold(1u64, |hash, import| {
             let written = facts.expr(import.path).first().map_or(crate::facts::NONE, |segment| segment.name);
             if last.0 != written {
                 last = (written, self.imported(model, file, text(written)));
+                way = if entry.language == LanguageId::PYTHON { self.way(model, file, text(written)) } else { Vec::new() };
             }
             let item = text(import.item);
             // An import of a package is told as one of its first file.
@@ -151,7 +162,8 @@ impl Layout {
                 }
                 _ => None,
             };
-            let parts = [path(last.1), path(child), path(beside)].join("\n");
+            let way = way.iter().map(|&module| path(Some(module)));
+            let parts = [path(last.1), path(child), path(beside)].into_iter().chain(way).collect::<Vec<_>>().join("\n");
             hash.rotate_left(5) ^ stable_hash(&[parts.as_bytes()])
         })
     }

@@ -6,7 +6,7 @@ use ccd_grammars::LanguageId;
 use rustc_hash::FxHashMap;
 
 use crate::{
-    EdgeView, SymbolKind, SymbolRef, SymbolView,
+    Confidence, EdgeKind, EdgeView, SymbolKind, SymbolRef, SymbolView,
     edges::{Class, EdgeRecord, Target},
     engine::{Contents, Graph},
     facts::{DefId, Facts, NONE, flag},
@@ -178,6 +178,25 @@ impl<'a> EdgeViews<'a> {
             confidence: record.confidence,
             of,
             ids,
+        })
+    }
+
+    /// A definition in the one that holds it. None: their file is gone.
+    pub(crate) fn contains(&mut self, outer: SymId, inner: SymId, distance: u32) -> Option<EdgeView> {
+        let (entry, definition) = self.contents.model.place(inner)?;
+        let text = self.graph.texts.lock().unwrap_or_else(PoisonError::into_inner).get(&self.graph.root, &entry.rel)?;
+        let place = entry.facts.definitions[definition as usize].name_range.0;
+        Some(EdgeView {
+            from: self.contents.reference(outer)?,
+            to: self.contents.reference(inner)?,
+            kind: EdgeKind::Contains,
+            rel: entry.rel.to_string(),
+            place,
+            text: text.line(place.line),
+            distance,
+            confidence: Confidence::Exact,
+            of: None,
+            ids: Vec::new(),
         })
     }
 

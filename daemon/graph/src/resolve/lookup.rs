@@ -7,7 +7,7 @@ use crate::{
     SymbolKind,
     facts::{DefId, ImportKind, NONE, flag},
     layout::ModuleId,
-    model::{FileId, Item, Name},
+    model::{FileEntry, FileId, Item, Name},
 };
 
 impl Resolver<'_> {
@@ -198,18 +198,21 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// Definitions that stand in another one.
+    /// Definitions that stand in another one, and in the body of a Python class those that are imported there.
     pub(crate) fn children(&self, file: FileId, definition: DefId, name: Name, want: Want) -> Entities {
         let Some(entry) = self.model.file(file) else { return Entities::new() };
-        let items = entry.items_named(definition, name).iter();
-        items
-            .filter_map(|&(_, _, item)| match item {
+        let imports = entry.language == LanguageId::PYTHON && is_class(entry, definition);
+        let mut found = Entities::new();
+        for &(_, _, item) in entry.items_named(definition, name) {
+            match item {
                 Item::Definition(at) if fits(entry.facts.definitions[at as usize].kind, want, entry.language) => {
-                    Some(Entity::Definition(file, at))
+                    found.push(Entity::Definition(file, at));
                 }
-                _ => None,
-            })
-            .collect()
+                Item::Import(at) if imports => found.extend(self.import_target(file, at, want, 0)),
+                _ => {}
+            }
+        }
+        found
     }
 
     /// The members of a type: what stands in it, and what belongs to it from elsewhere. Own ones over those of traits.
@@ -268,4 +271,8 @@ fn first_definition(entities: &[Entity]) -> Option<(FileId, DefId)> {
         Entity::Definition(file, at) => Some((*file, *at)),
         _ => None,
     })
+}
+
+fn is_class(entry: &FileEntry, definition: DefId) -> bool {
+    entry.facts.definitions[definition as usize].kind == SymbolKind::Class
 }

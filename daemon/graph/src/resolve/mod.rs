@@ -16,13 +16,13 @@ mod site;
 use std::{cell::RefCell, sync::Arc};
 
 use ccd_grammars::LanguageId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::{
     Confidence, EdgeKind, SymbolKind,
     edges::{Class, EdgeRecord, FileEdges, Target},
-    facts::{DefId, Facts, ImportKind, Join, NONE, Segment, StrId, Strings},
+    facts::{DefId, Import, ImportKind, Join, NONE, Segment, StrId, Strings, flag},
     layout::{Layout, ModuleId},
     model::{FileEntry, FileId, Model, Name},
 };
@@ -114,6 +114,7 @@ impl<'m> Resolver<'m> {
         for at in 0..entry.facts.imports.len() {
             self.import_edges(file, entry, at, &mut out);
         }
+        self.way_edges(file, entry, &mut out);
         for site in &entry.facts.sites {
             self.site_edge(file, entry, site, &mut out);
         }
@@ -124,7 +125,7 @@ impl<'m> Resolver<'m> {
 
     fn import_edges(&self, file: FileId, entry: &FileEntry, at: usize, out: &mut Collector) {
         let import = &entry.facts.imports[at];
-        let kind = if import.exported && entry.language != LanguageId::PYTHON { EdgeKind::ReExports } else { EdgeKind::Imports };
+        let kind = import_kind(entry, import);
         let from = entry.facts.site_owner(import.scope);
         let name =
             [import.binding, import.item, entry.facts.last_name(import.path)].into_iter().find(|&id| id != NONE).unwrap_or(NONE);
@@ -155,6 +156,32 @@ impl<'m> Resolver<'m> {
                 to => to,
             };
             out.edges.push(EdgeRecord { from, kind, confidence, place: import.place, name, to });
+        }
+    }
+
+    /// Edges to the files that imports name and that what they lead to does not stand in: a change there concerns the
+    /// importing file as well, be it only the line that gives the name on.
+    fn way_edges(&self, file: FileId, entry: &FileEntry, out: &mut Collector) {
+        if !matches!(entry.language.family(), LanguageId::TYPESCRIPT | LanguageId::PYTHON) {
+            return;
+        }
+        let mut known: FxHashSet<(DefId, FileId)> = FxHashSet::default();
+        known.extend(out.edges.iter().filter_map(|edge| match edge.to {
+            Target::Symbol(symbol) => Some((edge.from, self.model.symbols[symbol as usize].file)),
+            _ => None,
+        }));
+        for import in &entry.facts.imports {
+            let from = entry.facts.site_owner(import.scope);
+            let kind = import_kind(entry, import);
+            for module in self.layout.way(self.model, file, &self.written(entry, import.path, NONE)) {
+                let &(of, definition) = &self.layout.module(module).scopes[0];
+                if of != file
+                    && known.insert((from, of))
+                    && let Some(to) = self.symbol(of, definition)
+                {
+                    out.edges.push(EdgeRecord { from, kind, confidence: Confidence::Exact, place: import.place, name: NONE, to });
+                }
+            }
         }
     }
 
@@ -278,19 +305,24 @@ impl<'m> Resolver<'m> {
                 let (a, b) = (&facts.definitions[a as usize], &facts.definitions[b as usize]);
                 a.container == b.container && a.name == b.name
             };
-            let merges = matches!(entry.language.family(), LanguageId::TYPESCRIPT | LanguageId::PYTHON);
-            match out.iter().position(|&(other, d)| merges && other == file && same(d, definition)) {
-                // The last one with a body stands; in Python the last one.
-                Some(at) if self.has_body(facts, definition, entry.language) => out[at] = (file, definition),
-                Some(_) => {}
-                None => out.push((file, definition)),
+            let known = out.iter().position(|&(other, d)| other == file && same(d, definition));
+            match (entry.language.family(), known) {
+                (LanguageId::PYTHON, Some(_)) => {
+                    // What is replaced is gone; those of other branches stay beside each other.
+                    let replaced = |d: DefId| facts.definitions[d as usize].flags & flag::REPLACED != 0;
+                    out.retain(|&mut (other, d)| other != file || !same(d, definition) || !replaced(d));
+                    out.push((file, definition));
+                }
+                // The last one with a body stands.
+                (LanguageId::TYPESCRIPT, Some(at)) => {
+                    if facts.definitions[definition as usize].flags & flag::NO_BODY == 0 {
+                        out[at] = (file, definition);
+                    }
+                }
+                _ => out.push((file, definition)),
             }
         }
         out
-    }
-
-    fn has_body(&self, facts: &Facts, definition: DefId, language: LanguageId) -> bool {
-        language == LanguageId::PYTHON || facts.definitions[definition as usize].flags & crate::facts::flag::NO_BODY == 0
     }
 
     /// Whether the workspace has a definition of this name and class in a language that this one can call.
@@ -358,6 +390,10 @@ impl<'m> Resolver<'m> {
     }
 }
 
+fn import_kind(entry: &FileEntry, import: &Import) -> EdgeKind {
+    if import.exported && entry.language != LanguageId::PYTHON { EdgeKind::ReExports } else { EdgeKind::Imports }
+}
+
 pub(crate) fn external(path: String) -> Entities {
     [Entity::External(path.into())].into_iter().collect()
 }
@@ -383,6 +419,11 @@ pub(crate) fn is_candidate(model: &Model, symbol: u32, class: Class, from: Langu
             K::Method | K::Constructor => true,
             // Tests in a class are methods.
             K::Test => from == LanguageId::PYTHON && d.container != 0,
+            // A function that the body of a class imports is a method there.
+            K::Function if from == LanguageId::PYTHON && d.container == 0 => {
+                let name = entry.names[d.name as usize];
+                entry.place_names.iter().any(|&place| model.class_imports.contains_key(&(name, place)))
+            }
             _ => false,
         },
     }

@@ -12,7 +12,8 @@ use std::{
 use ccd_corpus::{Cancel, Limits};
 use ccd_files::Root;
 use ccd_graph::{
-    CallQuery, Confidence, EdgeView, Graph, ImportQuery, ImportSubject, IndexReport, IndexRequest, Shared, SymbolQuery,
+    CallQuery, Confidence, EdgeView, Graph, ImpactQuery, ImportQuery, ImportSubject, IndexReport, IndexRequest, Shared,
+    SymbolQuery,
 };
 use expect_test::Expect;
 
@@ -89,6 +90,32 @@ impl Project {
     /// `owner` of each caller with the confidence in short, in order.
     pub(crate) fn caller_names(&self, symbol: &str) -> Vec<String> {
         self.callers(symbol).into_iter().map(|edge| format!("{} {:?}", edge.from.qualified, edge.confidence)).collect()
+    }
+
+    /// The sites that import a file or module.
+    pub(crate) fn importers(&self, of: ImportSubject) -> Vec<String> {
+        let query = ImportQuery { of, depth: 1, offset: 0, limit: 500 };
+        let edges = self.graph.importers(&query, &Cancel::new()).unwrap().value.items;
+        edges.iter().map(|edge| format!("{}:{}:{}", edge.rel, edge.place.line, edge.place.column)).collect()
+    }
+
+    /// The files that one step leads to from a changed file.
+    pub(crate) fn impact_files(&self, file: &str) -> Vec<String> {
+        let query = ImpactQuery { symbols: Vec::new(), files: vec![file.into()], depth: 1, limit: 500 };
+        self.graph.impact(&query, &Cancel::new()).unwrap().value.files
+    }
+
+    /// The ways from one symbol to another, a line each.
+    pub(crate) fn ways(&self, from: &str, to: &str) -> String {
+        let [from, to] = [from, to].map(|name| SymbolQuery::Name(name.to_owned()));
+        let ways = self.graph.path(&from, &to, 6, &Cancel::new()).unwrap().value;
+        ways.paths.iter().fold(String::new(), |mut out, way| {
+            for edge in way {
+                let to = if edge.to.id.is_some() { &edge.to.qualified } else { &edge.to.name };
+                let _ = write!(out, "  {} {:?} {to} ({:?})", edge.from.qualified, edge.kind, edge.confidence);
+            }
+            out + "\n"
+        })
     }
 
     /// Everything that leads anywhere, file by file.

@@ -8,13 +8,12 @@ mod values;
 
 use std::{
     collections::BTreeMap,
-    fs::OpenOptions,
+    fs::File,
     io::{self, Read},
-    os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 
 pub use sections::{Config, Durability, HardLinks, Index, Metadata, WatchMode, WriteMode};
@@ -49,8 +48,8 @@ pub fn load(file: &Path) -> Result<Config, ConfigError> {
 
 /// A FIFO or a device must not hold up the start, or be read without end.
 fn text_of(file: &Path) -> io::Result<String> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(file)?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = File::from(rustix::fs::open(file, flags, Mode::empty())?);
     if !opened.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }

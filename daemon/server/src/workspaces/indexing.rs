@@ -345,9 +345,10 @@ async fn watch(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, folders: Folder
                 }
             }
         };
-        if workspace.root().stat(Path::new(".git")).is_ok_and(|stat| stat.is_dir) {
-            folders.push(PathBuf::from(".git"));
-        }
+        let root = workspace.root();
+        let is_folder = |rel: &&str| root.stat(Path::new(rel)).is_ok_and(|stat| stat.is_dir);
+        folders.extend([".git", ".git/info"].into_iter().filter(is_folder).map(PathBuf::from));
+        folders.extend(ccd_corpus::git_folder(&root));
         let state = daemon.workspaces.watcher.watch(Path::new(&*workspace.path), &folders);
         if let ccd_watch::State::Degraded { why } = state {
             tracing::warn!(root = %workspace.path, why, "the workspace is not watched");
