@@ -295,3 +295,25 @@ fn edits_of_one_file_from_many_agents_all_arrive() {
     assert!(grammar["syntax"] == "lark" && grammar["definition"].as_str().unwrap().contains("Begin Patch"));
     no_litter(&folders);
 }
+
+#[test]
+fn a_root_has_settings_of_its_own() {
+    let folders = Folders::new();
+    let (p, q) = (folders.path("p"), folders.path("q"));
+    folders.configure(&format!(
+        "[edit]\ndurability = \"process\"\n[roots.\"{}\".edit]\nwrite_mode = \"in_place\"\nprotected = [\"*.lock\"]\n",
+        p.display()
+    ));
+    folders.write("p/a.txt", "old\n");
+    folders.write("q/a.txt", "old\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let text = patch("*** Update File: a.txt\n@@\n-old\n+new\n");
+    let own = client.call("edit.apply_patch", json!({"workspace": p, "patch": text}));
+    let other = client.call("edit.apply_patch", json!({"workspace": q, "patch": text}));
+    assert_eq!((&own["atomic"], &other["atomic"]), (&json!("journaled_in_place"), &json!("exchange")));
+    let text = patch("*** Add File: x.lock\n+new\n");
+    let error = client.refuse("edit.apply_patch", json!({"workspace": p, "patch": text}));
+    assert_eq!(error["data"]["kind"], "protected_path", "{error}");
+    assert_eq!(client.call("edit.apply_patch", json!({"workspace": q, "patch": text}))["applied"], true);
+}

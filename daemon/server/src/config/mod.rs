@@ -16,7 +16,7 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 
-pub use sections::{Config, Durability, HardLinks, Index, Metadata, WatchMode, WriteMode};
+pub use sections::{Config, Durability, Edit, HardLinks, Index, Metadata, WatchMode, WriteMode};
 pub use values::{IdleExit, Level, Whole};
 
 /// Keys that take effect with the next daemon.
