@@ -178,7 +178,10 @@ fn who_writes_in_the_last_moment_is_not_overwritten() {
         }
     };
     let error = &answer["error"];
-    is_error(error, "context_not_found", 1202);
+    is_error(error, "content_changed", 1204);
+    let told = &error["data"]["paths"][0];
+    let version = client.call("workspace.read", json!({"workspace": p, "path": p.join("a.txt")}))["version"].clone();
+    assert_eq!((&told["path"], &told["now"]), (&json!(p.join("a.txt")), &version), "{error}");
     assert_eq!(fs::read_to_string(p.join("a.txt")).unwrap(), "theirs\n");
     assert_eq!(fs::read_to_string(p.join("d.txt")).unwrap(), "old d\n");
 }

@@ -8,7 +8,8 @@ use std::{
 };
 
 use ccd_files::{
-    Atomic, Committed, Limits, Memo, Note, Outcome, OutcomeState, Root, Settled, State, Transaction, TransactionError, Unsettled,
+    Atomic, Change, Committed, Expect, Limits, Memo, Note, Outcome, OutcomeState, Root, Settled, State, Transaction,
+    TransactionError, Unsettled,
 };
 use ccd_text::{LineEnding, Version};
 use dashmap::DashMap;
@@ -163,49 +164,47 @@ impl Editor {
         }
         observer.about_to_change(&planned.before(request));
         let locks = state.lock(&request.locks, request.lock_wait)?;
-        for attempt in 1.. {
+        // Nobody of ours writes any more. What others have written since is found by its text again, a few times.
+        let mut plans = 1;
+        while can_plan_again(&request.what) && plans < PLANS && !still_as_planned(request, &planned) {
             if cancelled() {
                 return Err(EditError::Cancelled);
             }
-            let foreseen = describe(request, &planned, &txn_id);
-            let transaction = Transaction {
-                state,
-                txn_id: txn_id.clone(),
-                roots: request.reach.roots.clone(),
-                options: request.options,
-                changes: planned.changes.clone(),
-                memo: Some(Memo { request: request.hash, result: encode(&foreseen) }),
-            };
-            let mut outcome = None;
-            let committed = transaction.commit(&locks, &mut |committed: &Committed| {
-                let described = happened(request, &planned, foreseen.clone(), committed);
-                let stored = self.store(state, request, &txn_id, encode(&described));
-                outcome = Some(described);
-                stored
-            });
-            match committed {
-                Ok(_) => {
-                    self.note(request, &planned, ledger);
-                    let paths = changed_paths(request, &planned);
-                    drop(locks);
-                    observer.committed(&paths);
-                    self.finished(state, request);
-                    let outcome = outcome.unwrap_or(foreseen);
-                    // It has happened: nothing can make an error of it any more.
-                    let _ = ccd_files::failpoint("replied");
-                    return Ok(Answer::Done(Box::new(outcome)));
-                }
-                // Somebody wrote in between: what was found by its text may be found again.
-                Err(TransactionError::ContentChanged { .. }) if attempt < PLANS && can_plan_again(&request.what) => {
-                    planned = self.plan(state, request, ledger)?;
-                    if planned.changes.is_empty() {
-                        return Ok(Answer::Done(Box::new(describe(request, &planned, &txn_id))));
-                    }
-                }
-                Err(error) => return Err(error.into()),
+            plans += 1;
+            planned = self.plan(state, request, ledger)?;
+            if planned.changes.is_empty() {
+                return Ok(Answer::Done(Box::new(describe(request, &planned, &txn_id))));
             }
         }
-        unreachable!("the loop ends by its last attempt")
+        if cancelled() {
+            return Err(EditError::Cancelled);
+        }
+        let foreseen = describe(request, &planned, &txn_id);
+        let transaction = Transaction {
+            state,
+            txn_id: txn_id.clone(),
+            roots: request.reach.roots.clone(),
+            options: request.options,
+            changes: planned.changes.clone(),
+            memo: Some(Memo { request: request.hash, result: encode(&foreseen) }),
+        };
+        let mut outcome = None;
+        // Who writes from here on keeps what they wrote, and the caller is told.
+        transaction.commit(&locks, &mut |committed: &Committed| {
+            let described = happened(request, &planned, foreseen.clone(), committed);
+            let stored = self.store(state, request, &txn_id, encode(&described));
+            outcome = Some(described);
+            stored
+        })?;
+        self.note(request, &planned, ledger);
+        let paths = changed_paths(request, &planned);
+        drop(locks);
+        observer.committed(&paths);
+        self.finished(state, request);
+        let outcome = outcome.unwrap_or(foreseen);
+        // It has happened: nothing can make an error of it any more.
+        let _ = ccd_files::failpoint("replied");
+        Ok(Answer::Done(Box::new(outcome)))
     }
 
     fn plan(&self, state: &State, request: &Request, ledger: LedgerLimits) -> Result<Planned, EditError> {
@@ -286,6 +285,21 @@ impl Editor {
             _ => {}
         }
     }
+}
+
+/// Whether the files still hold what the plan was made from.
+fn still_as_planned(request: &Request, planned: &Planned) -> bool {
+    planned.changes.iter().all(|change| {
+        let (Change::Write { root, rel, expect, .. } | Change::Remove { root, rel, expect, .. }) = change else { return true };
+        let Some(folder) = request.reach.roots.get(*root) else { return true };
+        match expect {
+            Expect::Any => true,
+            Expect::Absent => matches!(folder.stat(rel), Err(ccd_files::FileError::NotFound)),
+            Expect::Version(version) => {
+                folder.read(rel, request.reach.max_bytes).is_ok_and(|read| Version::of(&read.bytes) == *version)
+            }
+        }
+    })
 }
 
 fn can_plan_again(what: &What) -> bool {
