@@ -510,6 +510,7 @@ fn cancelled_work_gives_no_facts() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "figures of a promise")]
 fn no_text_holds_a_worker_for_long() {
     let lines = |text: &str, times: usize| format!("{text}\n").repeat(times);
     let texts = [
@@ -533,7 +534,8 @@ fn no_text_holds_a_worker_for_long() {
         let start = Instant::now();
         let outcome = extract(language, text.as_bytes(), false, &limits, &Cancel::new());
         let (took, shown) = (start.elapsed(), &text[..20]);
-        println!("{} {shown:?}: {took:?}, {}", language.name(), if outcome.is_ok() { "indexed" } else { "skipped" });
+        let what = if outcome.is_ok() { "indexed" } else { "skipped" };
+        eprintln!("{} {shown:?}: {took:?}, {what}", language.name());
         assert!(took < limits.parse_deadline * 5, "{} {shown:?} took {took:?}", language.name());
     }
 }
