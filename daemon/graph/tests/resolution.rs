@@ -328,7 +328,7 @@ fn super_of_python() {
     let project = Project::new(&[
         (
             "base.py",
-            "import threading\n\nclass Root:\n    def __init__(self):\n        pass\n    def top(self):\n        super().top()\n\nclass Left(Root):\n    def side(self):\n        super().__init__()\n        super(Left, self).top()\n\nclass Right(Root):\n    def side(self):\n        super().absent()\n\nclass Worker(threading.Thread, Root):\n    def run(self):\n        super().run()\n        super().top()\n",
+            "import threading\n\nclass Root:\n    def __init__(self):\n        pass\n    def top(self):\n        super().top()\n\nclass Left(Root):\n    def side(self):\n        super().__init__()\n        super(Left, self).top()\n\nclass Right(Root):\n    def side(self):\n        super().absent()\n        super().__new__()\n        super().__init_subclass__()\n\nclass Mixin:\n    def __init__(self):\n        super().__init__()\n    def __new__(cls):\n        pass\n\nclass Worker(threading.Thread, Root):\n    def run(self):\n        super().run()\n        super().top()\n",
         ),
         (
             "use.py",
@@ -346,10 +346,16 @@ fn super_of_python() {
           12:27 Calls base.Left.side -> Exact base.py#method:Root/top
           16:9 Calls base.Right.side -> External out super
           16:17 Calls base.Right.side -> External out super.absent
-          20:9 Calls base.Worker.run -> External out super
-          20:17 Calls base.Worker.run -> External out super.run
-          21:9 Calls base.Worker.run -> External out super
-          21:17 Calls base.Worker.run -> Candidate one of 1
+          17:9 Calls base.Right.side -> External out super
+          17:17 Calls base.Right.side -> External out super.__new__
+          18:9 Calls base.Right.side -> External out super
+          18:17 Calls base.Right.side -> External out super.__init_subclass__
+          22:9 Calls base.Mixin.__init__ -> External out super
+          22:17 Calls base.Mixin.__init__ -> Candidate one of 3
+          28:9 Calls base.Worker.run -> External out super
+          28:17 Calls base.Worker.run -> External out super.run
+          29:9 Calls base.Worker.run -> External out super
+          29:17 Calls base.Worker.run -> Candidate one of 1
         use.py
           1:18 Imports use -> Exact base.py#class:Left
           1:29 Imports use -> Exact base.py#class:Right

@@ -1,5 +1,6 @@
 //! What `super` names: the members of a class as its bases give them.
 
+use ccd_grammars::LanguageId;
 use rustc_hash::FxHashSet;
 
 use super::{Collector, Entities, Entity, Place, Resolver, Want, builtin, external};
@@ -38,7 +39,7 @@ struct Above {
     /// What was found is surely what is meant, if it is one.
     sure: bool,
     /// A base leads out of the workspace.
-    outside: Option<String>,
+    outside: bool,
     /// A base leads nowhere that can be seen, or there is none.
     unknown: bool,
 }
@@ -69,15 +70,14 @@ impl Resolver<'_> {
         if above.sure && !above.found.is_empty() {
             return self.decide(entry, &above.found, name, Class::Member, out);
         }
-        match above.outside {
-            Some(_) if above.found.is_empty() && !above.unknown => {
-                let found = external(format!("super.{text}"));
-                self.decide(entry, &found, name, Class::Member, out)
-            }
+        // What no base of a Python class has is of `object`, if it has a name of that kind.
+        let of_object = entry.language == LanguageId::PYTHON && text.starts_with("__") && text.ends_with("__");
+        let outside = above.found.is_empty() && !above.unknown && (above.outside || of_object);
+        if !outside && self.has_class(entry, name, Class::Member) {
             // More than one may be meant, or something that is not seen.
-            _ if self.has_class(entry, name, Class::Member) => (Confidence::Candidate, Target::Undecided(Class::Member)),
-            _ => (Confidence::External, out.external(&format!("super.{text}"))),
+            return (Confidence::Candidate, Target::Undecided(Class::Member));
         }
+        (Confidence::External, out.external(&format!("super.{text}")))
     }
 
     /// The constructor that `super(…)` runs; the base itself where none is written.
@@ -108,10 +108,10 @@ impl Resolver<'_> {
         while let Some(next) = pending.pop() {
             let class = match next.base {
                 Base::Class(class) if seen.len() < MAX_CLASSES => class,
-                Base::Outside(path) => {
+                Base::Outside(_) => {
                     // A member that is found behind it may be hidden by one that is not seen.
                     above.sure &= !above.found.is_empty();
-                    above.outside.get_or_insert(path);
+                    above.outside = true;
                     continue;
                 }
                 _ => {
