@@ -57,7 +57,13 @@ impl Resolver<'_> {
         let facts = &entry.facts;
         let name = path[path.len() - 1].name;
         let text = facts.strings.get(name);
-        let class = facts.chain(site.scope).find(|&at| facts.definitions[at as usize].kind == SymbolKind::Class);
+        let kind = |at: u32| facts.definitions[at as usize].kind;
+        let class = facts.chain(site.scope).find(|&at| kind(at) == SymbolKind::Class);
+        // In a method of an object, `super` is of that object.
+        let class = class.filter(|&class| {
+            let mut inside = facts.chain(site.scope).take_while(|&at| at != class);
+            !inside.any(|at| kind(at) == SymbolKind::Method && facts.definitions[at as usize].container != class)
+        });
         let bases = class.map(|class| self.bases((file, class))).unwrap_or_default();
         if path.len() == 1 {
             let found = self.super_constructor(&bases);
