@@ -299,7 +299,21 @@ fn crates_depend_in_one_direction() {
         ("ccd-grammars", &["ccd-text"]),
         ("ccd-corpus", &["ccd-files", "ccd-grammars", "ccd-text"]),
         ("ccd-graph", &["ccd-corpus", "ccd-files", "ccd-grammars", "ccd-text"]),
-        ("ccd", &["ccd-protocol", "ccd-corpus", "ccd-files", "ccd-grammars", "ccd-graph", "ccd-text", "ccd-watch"]),
+        ("ccd-edit", &["ccd-files", "ccd-patch", "ccd-text"]),
+        (
+            "ccd",
+            &[
+                "ccd-protocol",
+                "ccd-corpus",
+                "ccd-edit",
+                "ccd-files",
+                "ccd-grammars",
+                "ccd-graph",
+                "ccd-patch",
+                "ccd-text",
+                "ccd-watch",
+            ],
+        ),
         ("ccd-client", &["ccd-protocol"]),
         ("ccctl", &["ccd-client", "ccd-protocol"]),
     ]);

@@ -22,6 +22,7 @@ import os
 import select
 import shutil
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -36,6 +37,7 @@ SOCKET_PATH_MAX = 107
 HELD = 3  # the exit code of a ccd that found another one at work
 START_LIMIT_S = 5.0
 RETIRE_LIMIT_S = 20.0
+DYING_LIMIT_S = 1.0
 DEADLINE_S = 65.0
 LINE_LIMIT = 257 * 1024 * 1024
 EVENT_QUEUE = 1024
@@ -43,7 +45,8 @@ ENV = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "CARGO_HOME", "RUSTUP_TOOLCHAIN", 
 
 # Calls that change nothing and may be asked twice.
 READS = ("daemon.hello", "daemon.status", "daemon.doctor", "daemon.metrics", "daemon.methods",
-         "workspace.open", "workspace.status", "workspace.list", "workspace.read")
+         "workspace.open", "workspace.status", "workspace.list", "workspace.read",
+         "edit.outcome", "edit.grammar")
 
 
 class CcdError(Exception):
@@ -96,13 +99,18 @@ def runtime_dir(env=None):
         return env["CCD_RUNTIME_DIR"]
     if _xdg(env, "XDG_RUNTIME_DIR"):
         return os.path.join(_xdg(env, "XDG_RUNTIME_DIR"), "ccd")
+    return _login_dir() or os.path.join(state_dir(env), "run")
+
+
+def _login_dir():
+    """Below the folder of the login, if that is ours."""
     login = "/run/user/%d" % os.geteuid()
     try:
-        if os.lstat(login).st_uid == os.geteuid():
-            return os.path.join(login, "ccd")
+        found = os.lstat(login)
     except OSError:
-        pass
-    return os.path.join(state_dir(env), "run")
+        return None
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return os.path.join(login, "ccd") if ours else None
 
 
 def socket_path(env=None):
@@ -111,13 +119,16 @@ def socket_path(env=None):
     path = os.path.join(runtime_dir(env), SOCKET_NAME)
     if len(os.fsencode(path)) <= SOCKET_PATH_MAX:
         return path
-    # The short name in its place holds a hash that the standard library does not have: the daemon's program tells it.
-    try:
-        told = subprocess.run([find_daemon(env), "--socket-path"], env=dict(env), stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=START_LIMIT_S, cwd="/")
-        return os.fsdecode(told.stdout).strip() or path
-    except (CcdError, OSError, subprocess.TimeoutExpired):
-        return path
+    fallback = _login_dir() or os.path.join(state_dir(env), "run")
+    return os.path.join(fallback, "%016x-%s" % (_short_name(os.fsencode(runtime_dir(env))), SOCKET_NAME))
+
+
+def _short_name(path):
+    """FNV-1a, 64 bits, as the daemon has it."""
+    found = 0xCBF29CE484222325
+    for byte in path:
+        found = ((found ^ byte) * 0x100000001B3) & 0xFFFFFFFFFFFFFFFF
+    return found
 
 
 def find_daemon(env=None):
@@ -278,7 +289,7 @@ class Client:
         """Connects, starting the daemon if need be, and says hello."""
         with self._lock:
             try:
-                self._open()
+                self._open_living()
             except CcdError as error:
                 if error.kind == "not_running" and self._may_start:
                     self._start_and_open(time.monotonic() + START_LIMIT_S)
@@ -325,6 +336,17 @@ class Client:
         except CcdError:
             self.close()
             raise
+
+    def _open_living(self):
+        """Connects. A daemon that was just killed may still take a connection, which then breaks."""
+        deadline = time.monotonic() + DYING_LIMIT_S
+        while True:
+            try:
+                return self._open()
+            except CcdError as error:
+                if error.kind != "connection_lost" or time.monotonic() >= deadline:
+                    raise
+            time.sleep(0.02)
 
     @staticmethod
     def _check_peer(connection, path):

@@ -16,6 +16,9 @@ const POOL: usize = 8;
 static PARSERS: [Mutex<Vec<Parser>>; 16] = [const { Mutex::new(Vec::new()) }; 16];
 const _: () = assert!(PARSERS.len() >= 6);
 
+/// Bytes from which the depth of a tree is always counted: keywords (`else if`) nest as well as brackets.
+const LONG: usize = 64 << 10;
+
 /// What bounds a parse.
 #[derive(Clone, Copy, Debug)]
 pub struct ParseLimits {
@@ -82,7 +85,7 @@ pub fn parse(
     drop(parsers);
 
     let tree = tree.ok_or(stopped.unwrap_or(ParseError::Deadline))?;
-    if may_be_deep(text, limits.max_depth) && depth_exceeds(&tree, limits.max_depth) {
+    if (text.len() > LONG || may_be_deep(text, limits.max_depth)) && depth_exceeds(&tree, limits.max_depth) {
         return Err(ParseError::TooDeep);
     }
     Ok(tree)
@@ -115,17 +118,21 @@ fn may_be_deep(text: &[u8], depth: u32) -> bool {
 /// Whether the tree has more levels than `limit`. One walk with a cursor, no recursion.
 pub fn depth_exceeds(tree: &Tree, limit: u32) -> bool {
     let mut cursor = tree.walk();
+    // Counted here: the cursor would count its way up at every step.
+    let mut depth = 0;
     loop {
-        if cursor.depth() > limit {
+        if depth > limit {
             return true;
         }
         if cursor.goto_first_child() {
+            depth += 1;
             continue;
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
                 return false;
             }
+            depth -= 1;
         }
     }
 }

@@ -1,10 +1,10 @@
 //! The queries of a language, compiled once and run in one pass.
 
-use std::sync::OnceLock;
+use std::{ops::ControlFlow, sync::OnceLock, time::Instant};
 
-use tree_sitter::{Node, Query, QueryCursor, StreamingIterator, Tree};
+use tree_sitter::{Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree};
 
-use crate::LanguageId;
+use crate::{LanguageId, ParseError};
 
 /// Kinds of definition that a query can name, as `@def.<word>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,12 +157,40 @@ fn role(name: &str) -> Role {
     }
 }
 
-/// Runs the queries of a language over a tree and hands out every match.
-pub fn capture<'tree>(language: LanguageId, tree: &'tree Tree, text: &[u8], mut each: impl FnMut(Captured<'tree>)) {
+/// Matches between two looks at the clock.
+const LOOK: u32 = 256;
+
+/// Runs the queries of a language over a tree and hands out every match, until `deadline` at the latest: a tree that was
+/// parsed quickly can take its queries minutes. What was handed out before an error is not all there is.
+pub fn capture<'tree>(
+    language: LanguageId,
+    tree: &'tree Tree,
+    text: &[u8],
+    deadline: Instant,
+    cancelled: &dyn Fn() -> bool,
+    mut each: impl FnMut(Captured<'tree>),
+) -> Result<(), ParseError> {
     let compiled = compiled(language);
     let mut cursor = QueryCursor::new();
-    let mut matches = cursor.matches(&compiled.query, tree.root_node(), text);
+    let stopped = || {
+        if cancelled() { Some(ParseError::Cancelled) } else { (Instant::now() > deadline).then_some(ParseError::Deadline) }
+    };
+    // Within the search for one match; it ends the search as if there were no more.
+    let mut cut = None;
+    let mut watch = |_: &QueryCursorState| {
+        cut = stopped();
+        if cut.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = QueryCursorOptions::new().progress_callback(&mut watch);
+    let mut matches = cursor.matches_with_options(&compiled.query, tree.root_node(), text, options);
+    let mut count = 0u32;
     while let Some(found) = matches.next() {
+        count += 1;
+        if count.is_multiple_of(LOOK)
+            && let Some(error) = stopped()
+        {
+            return Err(error);
+        }
         let mut main = None;
         let mut parts = [None; 4];
         let mut used = 0;
@@ -183,6 +211,8 @@ pub fn capture<'tree>(language: LanguageId, tree: &'tree Tree, text: &[u8], mut 
             each(Captured { main, pattern: found.pattern_index, parts });
         }
     }
+    drop(matches);
+    cut.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

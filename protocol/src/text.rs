@@ -1,7 +1,12 @@
 //! Places in a text.
 
+use std::fmt;
+
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{self, MapAccess, Visitor, value::MapAccessDeserializer},
+};
 
 /// A place in a file: `line` 1-based, `column` 1-based in Unicode scalar values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -43,11 +48,36 @@ pub struct Position {
 }
 
 /// A symbol as a caller names it: an id or a qualified name (a string), or a place in the text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum PositionOrName {
     /// An `id` of an earlier answer, or a qualified name (`tokio::spawn`, `pkg.Func`, `Class.method`, or the bare name).
     Name(String),
     /// The innermost definition at this place, or what the name there leads to.
     Position(Position),
+}
+
+/// Not derived: a derived one takes a place from an array as well, and cannot say what is wrong inside.
+impl<'de> Deserialize<'de> for PositionOrName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = PositionOrName;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an id or a name (a string), or a place {path, line, and column or text}")
+            }
+
+            fn visit_str<E: de::Error>(self, name: &str) -> Result<PositionOrName, E> {
+                Ok(PositionOrName::Name(name.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<PositionOrName, A::Error> {
+                Position::deserialize(MapAccessDeserializer::new(fields)).map(PositionOrName::Position)
+            }
+        }
+
+        deserializer.deserialize_any(Either)
+    }
 }

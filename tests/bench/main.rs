@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a table on stdout is what it is for")]
 
 mod daemon;
+mod edits;
 mod queries;
 mod run;
 mod sources;

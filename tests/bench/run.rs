@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     daemon::{Daemon, Wire, disk_bytes, memory_mib},
+    edits::{self, Edits},
     queries::{self, Answers, Names, Spread},
     sources::Sources,
 };
@@ -36,6 +37,7 @@ pub(crate) struct Measured {
     pub(crate) again: Duration,
     pub(crate) again_parsed: u64,
     pub(crate) again_resolved: u64,
+    pub(crate) edits: Edits,
 }
 
 pub(crate) fn run(base: &Path, project: &Path, sources: &Sources) -> anyhow::Result<Measured> {
@@ -84,6 +86,8 @@ pub(crate) fn run(base: &Path, project: &Path, sources: &Sources) -> anyhow::Res
     drop(wire);
     daemon.stop()?;
 
+    let edits = edits::measure(&base.join("edits"))?;
+
     starts.sort_unstable();
     changes.sort_unstable();
     let number = |value: &Value| value.as_u64().unwrap_or_default();
@@ -102,6 +106,7 @@ pub(crate) fn run(base: &Path, project: &Path, sources: &Sources) -> anyhow::Res
         again,
         again_parsed: number(&indexed_again["files_parsed"]),
         again_resolved: number(&metrics["counters"]["graph_resolve_runs"]),
+        edits,
     })
 }
 

@@ -38,6 +38,11 @@ pub(crate) fn print(sources: &Sources, runs: &[Measured]) {
         ("`graph.callers` p50 / p99, ms", spread(&|run| run.answers.callers, 1.0)),
         ("`graph.callees` p50 / p99, ms", spread(&|run| run.answers.callees, 1.0)),
         ("`graph.impact` depth 3 p50 / p99, ms", spread(&|run| run.answers.impact, 1.0)),
+        ("`edit.apply_patch`, one hunk in 1,000 lines, durability process, p50 / p99, ms", spread(&|run| run.edits.one, 1.0)),
+        (
+            "`edit.apply_patch`, 40 files, durability power / as many files written and synced plainly, ms",
+            format!("{:.1} / {:.1}", median(&|run| ms(run.edits.many)), median(&|run| ms(run.edits.syncs))),
+        ),
         ("`daemon.status` round trip p50 / p99, us (5,000 calls)", spread(&|run| run.round_trip, 1e3)),
         ("exec to ready, ms (median of 20)", format!("{:.1}", median(&|run| ms(run.start)))),
         ("idle resident memory, MiB", format!("{:.1}", median(&|run| run.idle_mib))),

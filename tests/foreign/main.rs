@@ -1,6 +1,7 @@
 //! Foreign sources: what the graph finds in them is held against what other parsers, or a person, found.
 //!
 //! The sources are those that the build itself downloaded, and those that `tests/run` put below its tools folder.
+#![allow(clippy::print_stdout, reason = "what agreed with the judges")]
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 mod callers;

@@ -167,6 +167,16 @@ class Calling(Daemon):
         self.assertTrue(client.call("daemon.status"))
 
 
+class Places(unittest.TestCase):
+    def test_a_runtime_folder_of_a_long_path_has_the_socket_of_the_daemon(self):
+        with open(os.path.join(HERE, "..", "socket-names.tsv"), encoding="utf-8") as table:
+            rows = [row.rstrip("\n").split("\t") for row in table if not row.startswith("#")]
+        for name, path in rows:
+            if len(path) > 107:
+                found = ccd.socket_path({"HOME": "/h", "CCD_RUNTIME_DIR": path})
+                self.assertEqual(os.path.basename(found), name + "-ccd-1.sock", path)
+
+
 class Subscribing(Daemon):
     def test_an_index_run_is_told(self):
         client = self.client()
@@ -182,6 +192,22 @@ class Subscribing(Daemon):
         begun = time.monotonic()
         self.assertIsNone(events.next(0.2))
         self.assertLess(time.monotonic() - begun, 5)
+
+
+class Editing(Daemon):
+    def test_a_write_is_seen_by_its_run_and_guarded_from_others(self):
+        client = self.client()
+        path = os.path.join(self.root, "lib.py")
+        with self.assertRaises(ccd.CcdError) as caught:
+            client.call("edit.write", path=path, workspace=self.root, run_id="a", content="x = 1\n")
+        self.assertEqual(caught.exception.kind, "unseen_overwrite")
+        version = caught.exception.data["version"]
+        done = client.call("edit.write", path=path, workspace=self.root, run_id="a", content="x = 1\n", expect_version=version)
+        self.assertTrue(done["applied"])
+        self.assertEqual([(file["rel"], file["op"]) for file in done["files"]], [("lib.py", "update")])
+        client.call("edit.write", path=path, workspace=self.root, run_id="a", content="x = 2\n")
+        with open(path) as file:
+            self.assertEqual(file.read(), "x = 2\n")
 
 
 class CommandLine(Daemon):

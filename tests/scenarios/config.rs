@@ -1,5 +1,7 @@
 //! The configuration: refused with its line, read again whole or not at all.
 
+use std::time::{Duration, Instant};
+
 use ccd_tests::{Folders, eventually, is_error};
 use rustix::process::Signal;
 use serde_json::json;
@@ -67,4 +69,48 @@ fn other_ignore_rules_take_effect_without_a_restart() {
     assert_eq!(client.call("daemon.reload", json!({}))["applied"], json!(["index.ignore"]));
     eventually("the ignored file has left the index", || (find(&mut client, "made") == Some(0)).then_some(()));
     assert_eq!(find(&mut client, "kept"), Some(1));
+}
+
+/// The start ends at once, with one sentence that holds this.
+fn refused_at_once(folders: &Folders, sentence: &str) {
+    let begin = Instant::now();
+    let (status, said) = folders.refused();
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(!status.success() && said.contains(sentence) && said.lines().count() == 1, "{said}");
+}
+
+fn fifo(path: &std::path::Path) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_read_as_the_configuration() {
+    let folders = Folders::new();
+    let file = folders.path("config/config.toml");
+    fifo(&file);
+    refused_at_once(&folders, "it is not a regular file");
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+    refused_at_once(&folders, "it is not a regular file");
+    std::fs::remove_file(&file).unwrap();
+    folders.configure(&"#\n".repeat(1 << 20));
+    refused_at_once(&folders, "it is longer than 1048576 bytes");
+    // A link to a file elsewhere, as of those who keep their settings in one place, is read.
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink(folders.write("dotfiles/ccd.toml", "[limits]\nresponse_mib = 2\n"), &file).unwrap();
+    let daemon = folders.start();
+    assert_eq!(daemon.connect().call("daemon.hello", json!({"protocol": 1}))["limits"]["response_bytes"], 2 << 20);
+}
+
+#[test]
+fn a_log_that_is_a_fifo_does_not_hold_up_the_start() {
+    let folders = Folders::new();
+    fifo(&folders.path("state/log/ccd.log"));
+    for folder in ["state", "state/log"] {
+        let only_me = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        std::fs::set_permissions(folders.path(folder), only_me).unwrap();
+    }
+    refused_at_once(&folders, "ccd.log is not a regular file");
 }

@@ -120,8 +120,9 @@ fn the_same_id_applies_once_also_across_a_kill() {
     let p = folders.path("p");
     let text = patch("*** Update File: a.rs\n@@\n-    let n = 1;\n+    let n = 2;\n");
     let call = json!({"workspace": p, "patch": text, "txn_id": "t-1"});
-    let unknown = client.call("edit.outcome", json!({"txn_id": "t-1"}));
-    assert_eq!(unknown["state"], "unknown");
+    eventually("recovery is over, and knows nothing of it", || {
+        (client.call("edit.outcome", json!({"txn_id": "t-1"}))["state"] == "unknown").then_some(())
+    });
     let first = client.call("edit.apply_patch", call.clone());
     assert_eq!((&first["txn_id"], first.get("replayed")), (&json!("t-1"), None));
     let again = client.call("edit.apply_patch", call.clone());
@@ -293,4 +294,26 @@ fn edits_of_one_file_from_many_agents_all_arrive() {
     let grammar = client.call("edit.grammar", json!({}));
     assert!(grammar["syntax"] == "lark" && grammar["definition"].as_str().unwrap().contains("Begin Patch"));
     no_litter(&folders);
+}
+
+#[test]
+fn a_root_has_settings_of_its_own() {
+    let folders = Folders::new();
+    let (p, q) = (folders.path("p"), folders.path("q"));
+    folders.configure(&format!(
+        "[edit]\ndurability = \"process\"\n[roots.\"{}\".edit]\nwrite_mode = \"in_place\"\nprotected = [\"*.lock\"]\n",
+        p.display()
+    ));
+    folders.write("p/a.txt", "old\n");
+    folders.write("q/a.txt", "old\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let text = patch("*** Update File: a.txt\n@@\n-old\n+new\n");
+    let own = client.call("edit.apply_patch", json!({"workspace": p, "patch": text}));
+    let other = client.call("edit.apply_patch", json!({"workspace": q, "patch": text}));
+    assert_eq!((&own["atomic"], &other["atomic"]), (&json!("journaled_in_place"), &json!("exchange")));
+    let text = patch("*** Add File: x.lock\n+new\n");
+    let error = client.refuse("edit.apply_patch", json!({"workspace": p, "patch": text}));
+    assert_eq!(error["data"]["kind"], "protected_path", "{error}");
+    assert_eq!(client.call("edit.apply_patch", json!({"workspace": q, "patch": text}))["applied"], true);
 }

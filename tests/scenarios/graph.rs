@@ -182,3 +182,19 @@ fn an_outline_needs_no_index() {
     let flat = client.call("graph.outline", json!({"path": path, "depth": 1}));
     assert!(flat["symbols"][0].get("children").is_none(), "{flat}");
 }
+
+#[test]
+fn a_change_of_a_path_that_is_not_there_is_not_found() {
+    let folders = Folders::new();
+    folders.write("p/a.py", "def kept():\n    pass\n");
+    folders.write("p/notes.txt", "kept\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let p = folders.path("p");
+    client.call("graph.index", json!({"workspace": p}));
+    let mut refused = |rel: &str| client.refuse("graph.impact", json!({"workspace": p, "paths": [p.join(rel)]}));
+    is_error(&refused("nope"), "not_found", 1103);
+    is_error(&refused("nope.py"), "not_found", 1103);
+    is_error(&refused("notes.txt"), "language_unsupported", 1303);
+    is_error(&refused(""), "is_directory", 1104);
+}

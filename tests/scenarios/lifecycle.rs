@@ -141,6 +141,34 @@ fn folders_that_are_not_ours_alone_are_refused_and_left_as_they_are() {
 }
 
 #[test]
+fn a_cache_that_is_open_to_others_is_refused_and_a_link_in_it_is_not_written_through() {
+    let folders = Folders::new();
+    let only_me = || std::fs::Permissions::from_mode(0o700);
+    let cache = folders.path("cache");
+    std::fs::create_dir(&cache).unwrap();
+    std::fs::set_permissions(&cache, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (status, said) = folders.refused();
+    assert!(!status.success() && said.lines().count() == 1 && said.contains("open to others"), "{said}");
+
+    std::fs::set_permissions(&cache, only_me()).unwrap();
+    for name in ["roots", "facts"] {
+        let elsewhere = folders.path(&format!("elsewhere_{name}"));
+        std::fs::create_dir(&elsewhere).unwrap();
+        std::fs::set_permissions(&elsewhere, only_me()).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, cache.join(name)).unwrap();
+    }
+    folders.write("p/a.py", "def kept():\n    pass\n");
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    assert_eq!(client.call("graph.index", json!({"workspace": folders.path("p")}))["symbols"], 2);
+    let status = client.call("workspace.status", json!({"workspace": folders.path("p")}));
+    assert!(status["index"]["rebuilt"]["reason"].as_str().unwrap().contains("symbolic link"), "{status}");
+    for name in ["roots", "facts"] {
+        assert_eq!(std::fs::read_dir(folders.path(&format!("elsewhere_{name}"))).unwrap().count(), 0);
+    }
+}
+
+#[test]
 fn a_socket_path_that_is_too_long_is_refused_or_shortened() {
     let folders = Folders::new();
     let long = folders.path(&"x".repeat(120));
@@ -182,7 +210,7 @@ fn hello_is_strict_about_the_protocol() {
         "daemon.hello",
         json!({"protocol": 1, "client": {"name": "test", "build": "7"}, "cwd": "/", "env": {"SECRET": "x"}}),
     );
-    assert_eq!(hello["features"], json!(["graph"]));
+    assert_eq!(hello["features"], json!(["graph", "edit"]));
     assert_eq!(hello["limits"]["in_flight"], 256);
     let error = client.refuse("daemon.hello", json!({"protocol": 2}));
     is_error(&error, "protocol_mismatch", 1001);

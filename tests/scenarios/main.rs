@@ -1,7 +1,9 @@
 //! Scenarios over a real daemon and a real socket, one file a capability.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+#![allow(clippy::print_stdout, reason = "figures of promises, and what recorded cases agreed")]
 
 mod cases;
+mod chaos;
 mod config;
 mod control;
 mod edit;

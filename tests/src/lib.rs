@@ -108,7 +108,12 @@ impl Folders {
 
     /// Starts a daemon in them and waits until it serves.
     pub fn start(&self) -> Running {
-        let child = self.command().spawn().unwrap();
+        self.start_with(&[])
+    }
+
+    /// The same with variables of its environment.
+    pub fn start_with(&self, variables: &[(&str, &str)]) -> Running {
+        let child = self.command().envs(variables.iter().copied()).spawn().unwrap();
         let mut running = Running { child, log: self.path("state/log/ccd.log"), socket: self.socket() };
         eventually("the daemon serves", || {
             assert!(running.child.try_wait().unwrap().is_none(), "the daemon ended: {}", running.stderr());

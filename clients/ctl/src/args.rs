@@ -58,6 +58,20 @@ pub(crate) enum Command {
     Path(commands::path::Args),
     /// A hash of the whole graph.
     Digest(commands::digest::Args),
+    /// Apply a patch to any number of files, all of it or nothing.
+    Patch(commands::patch::Args),
+    /// Send hunks of a refused patch again, and only these.
+    Amend(commands::amend::Args),
+    /// Write a whole file.
+    Write(commands::write::Args),
+    /// Replace a stretch of a file, found by its text or named by its place.
+    Edit(commands::edit::Args),
+    /// Put back what an edit replaced, if nothing was changed since.
+    Undo(commands::undo::Args),
+    /// What became of an edit.
+    Outcome(commands::outcome::Args),
+    /// Check a streamed call of a freeform tool and take the patch out; lines of JSON on standard input.
+    Freeform(commands::freeform::Args),
     /// Check folders, socket, versions and sandbox; works with the daemon dead and never starts it.
     Doctor(commands::doctor::Args),
     /// The daemon's log.

@@ -5,6 +5,7 @@
 
 mod args;
 mod commands;
+mod edits;
 mod outcome;
 mod progress;
 mod session;

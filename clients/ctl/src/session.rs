@@ -1,6 +1,9 @@
 //! What every command shares: where it stands, how it connects, how it answers.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use ccd_client::{Client, ClientError, ConnectOptions, Paths, place, render};
 use ccd_protocol::{
@@ -45,6 +48,11 @@ impl Session {
     /// A file as the wire takes it.
     pub(crate) fn file(&self, path: &str) -> Result<String, Failure> {
         utf8(place::file(&self.cwd, &self.root, path))
+    }
+
+    /// A file that may not be there yet: counts from the working folder and never means another one of the same name.
+    pub(crate) fn new_file(&self, path: impl AsRef<Path>) -> Result<String, Failure> {
+        utf8(place::absolute(&self.cwd, path.as_ref()))
     }
 
     pub(crate) fn symbol(&self, text: &str) -> PositionOrName {

@@ -27,6 +27,9 @@ const START_LIMIT: Duration = Duration::from_secs(5);
 /// How long a daemon that ends may take: it drains for 15 s.
 const RETIRE_LIMIT: Duration = Duration::from_secs(20);
 
+/// How long a daemon that was killed still takes connections, which then break.
+const DYING_LIMIT: Duration = Duration::from_secs(1);
+
 /// How often the end or the start of a daemon is looked for.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -185,7 +188,7 @@ impl Client {
     }
 
     async fn establish(&self) -> Result<Connection, ClientError> {
-        let connection = match self.open().await {
+        let connection = match self.open_living().await {
             Err(ClientError::NotRunning { .. }) if self.options.start => self.start(Instant::now() + START_LIMIT).await?,
             Err(ClientError::Rpc(error)) if error.is(ErrorKind::Retiring) => self.successor("").await?,
             other => other?,
@@ -219,6 +222,18 @@ impl Client {
 
     async fn open(&self) -> Result<Connection, ClientError> {
         Connection::open(&self.options.paths.socket(), &self.options.client).await
+    }
+
+    /// Connects. A connection that breaks during the greeting was taken by a daemon in its last moment: a try or two
+    /// later it is known to be gone.
+    async fn open_living(&self) -> Result<Connection, ClientError> {
+        let deadline = Instant::now() + DYING_LIMIT;
+        loop {
+            match self.open().await {
+                Err(ClientError::ConnectionLost { .. }) if Instant::now() < deadline => tokio::time::sleep(POLL).await,
+                other => return other,
+            }
+        }
     }
 
     /// The daemon that comes after `instance`, which ends or has ended: one that somebody else
@@ -297,6 +312,8 @@ fn is_read(method: &str) -> bool {
                 | "workspace.status"
                 | "workspace.list"
                 | "workspace.read"
+                | "edit.outcome"
+                | "edit.grammar"
         )
 }
 

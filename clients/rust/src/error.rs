@@ -46,6 +46,8 @@ pub enum ClientError {
         reason: String,
         /// What to do.
         next: &'static str,
+        /// With an edit: the transaction, whose outcome can be asked for.
+        in_flight_txn: Option<String>,
     },
 }
 
@@ -82,7 +84,13 @@ impl ClientError {
                 fields.insert("log_tail".to_owned(), log_tail.clone().into());
                 false
             }
-            Self::ConnectionLost { .. } => true,
+            Self::ConnectionLost { in_flight_txn, .. } => {
+                if let Some(txn_id) = in_flight_txn {
+                    fields.insert("in_flight_txn".to_owned(), txn_id.clone().into());
+                }
+                // An edit that is sent again under another name may be made twice.
+                in_flight_txn.is_none()
+            }
         };
         RpcError { code: 0, message: self.to_string(), data: ErrorData { kind: self.kind().to_owned(), retryable, fields } }
     }
@@ -98,6 +106,7 @@ impl ClientError {
             method: method.to_owned(),
             reason: reason.into(),
             next: "The daemon may have been restarted: ask again; `ccctl logs` shows its last words.",
+            in_flight_txn: None,
         }
     }
 }

@@ -15,6 +15,7 @@ use std::{
 use ccd_client::{Client, ClientError, ConnectOptions, Paths};
 use ccd_protocol::{
     daemon::{Metrics, MetricsParams, Retire, RetireParams, Status, StatusParams},
+    edit::{Write, WriteParams},
     events::{SubscribeParams, Topic},
     workspace::{List, ListParams},
 };
@@ -265,4 +266,54 @@ async fn many_calls_at_once_get_their_own_answers() {
     while let Some(call) = calls.join_next().await {
         call.unwrap();
     }
+}
+
+#[tokio::test]
+async fn an_edit_whose_answer_is_lost_is_asked_for_and_never_sent_again() {
+    let base = folder();
+    let writes = Arc::new(AtomicUsize::new(0));
+    let counted = writes.clone();
+    serve(base.path(), move |request, stream| match request["method"].as_str() {
+        Some("edit.write") => {
+            counted.fetch_add(1, Ordering::SeqCst);
+            false
+        }
+        _ if request["params"]["txn_id"] == "written" => {
+            let report = json!({"new": [], "elsewhere": [], "unattributed": [], "fixed": 0, "carried_over": [], "suppressed": 0,
+                "remembered": true, "baseline": "unknown", "state": "off", "servers": [], "waited_ms": 0});
+            let outcome = json!({"txn_id": "written", "applied": true, "summary": "s", "files": [], "diff": "", "hunks": [],
+                "diagnostics": report, "atomic": "exchange", "notes": []});
+            answer(stream, request, json!({"state": "committed", "outcome": outcome}))
+        }
+        _ => answer(stream, request, json!({"state": "unknown"})),
+    });
+    let client = connect(base.path()).await;
+    let params = |txn_id: &str| WriteParams { txn_id: Some(txn_id.to_owned()), ..WriteParams::default() };
+    let outcome = client.edit_raw::<Write>(&params("written"), "written").await.unwrap();
+    let outcome: Value = serde_json::from_str(outcome.get()).unwrap();
+    assert_eq!((&outcome["txn_id"], &outcome["applied"]), (&json!("written"), &json!(true)));
+    assert_eq!(writes.load(Ordering::SeqCst), 1);
+
+    let error = client.edit_raw::<Write>(&params("lost"), "lost").await.unwrap_err();
+    assert!(error.to_string().contains("Nothing was written"), "{error}");
+    let error = error.to_rpc();
+    assert_eq!((error.data.kind.as_str(), error.data.retryable), ("connection_lost", false));
+    assert_eq!(error.data.fields["in_flight_txn"], "lost");
+    assert_eq!(writes.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_in_the_greeting_is_tried_again() {
+    let base = folder();
+    let paths = Paths::below(base.path());
+    std::fs::create_dir_all(&paths.runtime).unwrap();
+    let listener = UnixListener::bind(paths.socket()).unwrap();
+    std::thread::spawn(move || {
+        drop(listener.accept().unwrap());
+        let (mut stream, _) = listener.accept().unwrap();
+        for line in BufReader::new(stream.try_clone().unwrap()).lines().map_while(Result::ok) {
+            answer(&mut stream, &serde_json::from_str(&line).unwrap(), hello(2));
+        }
+    });
+    assert_eq!(connect(base.path()).await.hello().await.unwrap().instance, "i2");
 }

@@ -209,3 +209,220 @@ fn a_long_answer_is_cut_within_the_budget() {
         assert!(text.contains("more lines did not fit") && text.ends_with("200 symbols\n"), "{text}");
     }
 }
+
+/// The answer to an edit of two files.
+fn edited(extra: Value) -> Value {
+    let report = json!({"new": [], "elsewhere": [], "unattributed": [], "fixed": 0, "carried_over": [], "suppressed": 0, "remembered": true,
+        "baseline": "unknown", "state": "unavailable", "reason": "no_server", "servers": [], "waited_ms": 0});
+    let file = |rel: &str, op: &str| json!({"path": format!("/p/{rel}"), "rel": rel, "op": op, "version": "b3:1", "line_ending": "lf", "added": 1, "removed": 1});
+    let mut outcome = json!({"txn_id": "t1", "applied": true, "summary": "Success. Updated the following files:\nA b.rs\nM src/a.rs\n",
+        "files": [file("src/a.rs", "update"), file("b.rs", "add")],
+        "diff": "--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1 +1 @@\n-\tlet a = 1;\n+\tlet a = 2;\n", "hunks": [], "diagnostics": report,
+        "atomic": "exchange", "notes": [], "undo_until": 2_000_000_000});
+    outcome.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+    outcome
+}
+
+#[test]
+fn an_edit_tells_files_deviations_and_diff() {
+    let note = json!({"kind": "hardlink_broken", "path": "/p/src/a.rs", "detail": "2 other names keep the old text"});
+    check(
+        edited(json!({"notes": [note], "atomic": "weak"})),
+        render::edit,
+        &expect![[r#"
+        Success. Updated the following files:
+        A b.rs
+        M src/a.rs
+        note: hardlink_broken src/a.rs: 2 other names keep the old text
+        note: this file system cannot exchange files: a write of another program at the same moment may be lost
+        --- a/src/a.rs
+        +++ b/src/a.rs
+        @@ -1 +1 @@
+        -	let a = 1;
+        +	let a = 2;
+        txn t1 (`ccctl undo t1` takes it back)
+    "#]],
+    );
+    check(
+        edited(json!({"applied": false, "replayed": true, "diff": ""})),
+        render::edit,
+        &expect![[r#"
+        This was done by an earlier call of the same txn_id; nothing was written now.
+        dry run: nothing was written, and this is what would be
+        Success. Updated the following files:
+        A b.rs
+        M src/a.rs
+    "#]],
+    );
+}
+
+#[test]
+fn diagnostics_are_told_where_somebody_was_asked_and_survive_a_long_diff() {
+    let fault = |rel: &str, line: u32| {
+        json!({"rel": rel, "range": {"start": {"line": line, "column": 5}, "end": {"line": line, "column": 9}},
+        "severity": "error", "code": "E0308", "source": "rustc", "message": "mismatched types"})
+    };
+    let report = json!({"new": [fault("src/a.rs", 3)], "elsewhere": [fault("src/c.rs", 8)], "unattributed": [], "fixed": 2, "carried_over": [],
+        "suppressed": 0, "remembered": true, "baseline": "known", "state": "settled", "servers": [], "waited_ms": 12});
+    let diff: String = (0..1000).map(|n| format!("+line {n}\n")).collect();
+    let result = serde_json::from_value(edited(json!({"diagnostics": report, "diff": diff}))).unwrap();
+    let text = render::edit(&result, Options::with_max_bytes(2048));
+    assert!(text.len() <= 2048, "{}", text.len());
+    let end = text.split_once("(cut: ").unwrap().1.split_once('\n').unwrap().1;
+    expect![[r#"
+        diagnostics: 1 new, 1 new in other files, 2 fixed (settled)
+          src/a.rs:3:5 error E0308: mismatched types
+        new in other files:
+          src/c.rs:8:5 error E0308: mismatched types
+        txn t1 (`ccctl undo t1` takes it back)
+    "#]]
+    .assert_eq(end);
+}
+
+#[test]
+fn an_outcome_says_what_its_state_means() {
+    check(
+        json!({"state": "unknown"}),
+        render::outcome,
+        &expect![[r#"
+        unknown: nothing was written under this id, or it is forgotten by now
+    "#]],
+    );
+    check(
+        json!({"state": "committed", "outcome": edited(json!({}))}),
+        render::outcome,
+        &expect![[r#"
+        committed
+        Success. Updated the following files:
+        A b.rs
+        M src/a.rs
+        --- a/src/a.rs
+        +++ b/src/a.rs
+        @@ -1 +1 @@
+        -	let a = 1;
+        +	let a = 2;
+        txn t1 (`ccctl undo t1` takes it back)
+    "#]],
+    );
+    check(
+        json!({"syntax": "lark", "definition": "start: x\n", "description": "d"}),
+        render::grammar,
+        &expect![[r#"
+        start: x
+    "#]],
+    );
+}
+
+#[test]
+fn a_refused_patch_shows_every_failing_hunk_and_how_to_amend_it() {
+    let failures = json!([
+        {"path": "src/a.rs", "hunk": 2, "patch_line": 9, "matched_prefix": 3, "already_applied": false, "other_candidates": [50, 61],
+            "first_difference": {"line": 41, "expected": "\tlet m  = 2; ", "found": "    let m = 2;", "kind": "whitespace"},
+            "nearby": {"line": 41, "text": "    let m = 2;"}},
+        {"path": "b.rs", "hunk": 3, "patch_line": 14, "matched_prefix": 0, "already_applied": false, "other_candidates": [],
+            "first_difference": {"line": 8, "expected": "fn gone() {}", "found": null, "kind": "missing"}},
+        {"path": "c.rs", "hunk": 4, "patch_line": 20, "matched_prefix": 0, "already_applied": true, "other_candidates": []},
+    ]);
+    let error = |failures: &Value| {
+        RpcError::new(ErrorKind::ContextNotFound, "Hunks do not match. Nothing was written.")
+            .with("failure_id", "f9")
+            .with("failures", failures.clone())
+    };
+    expect![[r#"
+        Hunks do not match. Nothing was written.
+          src/a.rs hunk 2 (line 9 of the patch):
+            first difference (whitespace) at line 41 of the file, after 3 lines that are there
+              expected: →let·m··=·2;·
+              found:    ····let·m·=·2;
+            it may also begin at line 50, 61
+          b.rs hunk 3 (line 14 of the patch):
+            first difference (missing) at line 8 of the file
+              expected: fn gone() {}
+              found:    (no such line)
+          c.rs hunk 4 (line 20 of the patch):
+            already applied: its new lines are in the file
+        failure_id f9
+        hint: send only these 2 hunks again, corrected: `ccctl amend f9 --hunk 2=FILE ...`
+    "#]]
+    .assert_eq(&render::error(&error(&failures), Options::default()));
+    let text = render::error(&error(&json!([failures[1]])), Options::default());
+    assert!(text.ends_with("corrected: `ccctl amend f9 3 <HUNK`\n"), "{text}");
+    let text = render::error(&error(&json!([failures[2]])), Options::default());
+    assert!(text.contains("already applied") && !text.contains("amend"), "{text}");
+    let fault = json!([{"path": "/p/d", "op": "delete", "patch_line": 30, "why": "there is no such file"}]);
+    let text = render::error(&error(&failures).with("faults", fault), Options::default());
+    assert!(text.contains("  delete /p/d (line 30 of the patch): there is no such file\n") && !text.contains("amend"), "{text}");
+}
+
+#[test]
+fn other_refusals_of_edits_say_what_helps() {
+    let check = |error: RpcError, expected: Expect| expected.assert_eq(&render::error(&error, Options::default()));
+    check(
+        RpcError::new(ErrorKind::PatchSyntax, "No patch.")
+            .with("line", 3)
+            .with("excerpt", "*** Upd\tate")
+            .with("expected", json!(["@@", "+"])),
+        expect![[r#"
+            No patch.
+              line 3 of the patch: *** Upd→ate
+              expected: @@, +
+        "#]],
+    );
+    check(
+        RpcError::new(ErrorKind::ContentChanged, "Changed.")
+            .with("paths", json!([{"path": "/p/a", "expected": "b3:1", "now": "b3:2", "reason": "changed"}, {"path": "/p/b", "reason": "removed"}])),
+        expect![[r#"
+            Changed.
+              /p/a: changed, now b3:2
+              /p/b: removed
+        "#]],
+    );
+    check(
+        RpcError::new(ErrorKind::OldTextNotFound, "Not there.").with("nearest", json!({"line": 4, "text": "  a"})),
+        expect![[r#"
+            Not there.
+              nearest, line 4: ··a
+        "#]],
+    );
+    check(
+        RpcError::new(ErrorKind::OldTextAmbiguous, "Twice.").with("lines", json!([1, 9])),
+        expect![[r#"
+        Twice.
+          at the lines 1, 9
+        hint: give more of the text around it, or `--all` for every one
+    "#]],
+    );
+    check(
+        RpcError::new(ErrorKind::UnseenOverwrite, "Not seen.").with("version", "b3:7"),
+        expect![[r#"
+        Not seen.
+        hint: read it first; then `--expect b3:7`, or `--force`
+    "#]],
+    );
+    check(
+        RpcError::new(ErrorKind::ProtectedPath, "Protected.").with("allow", "allow_protected"),
+        expect![[r#"
+        Protected.
+        hint: `--allow-protected` writes to it all the same
+    "#]],
+    );
+}
+
+#[test]
+fn status_tells_of_edits_that_are_not_settled() {
+    check(
+        json!({"uptime_s": 5, "build": "0.1.0", "instance": "i", "pid": 7, "retiring": false, "connections": [], "workspaces": [],
+            "transactions": [{"root": "/p", "txn_id": "t1", "state": "conflict", "paths": ["/p/a"], "kept": ["/p/.ccd-t1/0"]}],
+            "memory": {"rss": 1 << 20, "limit": 2 << 20}, "notices": []}),
+        |result, options| render::status(result, "0.1.0", options),
+        &expect![[r#"
+            ccd 0.1.0 (pid 7), up 5 s
+            memory: 1 MiB of 2 MiB
+            0 workspaces:
+            0 connections:
+            1 transaction not settled:
+              t1 conflict in /p: /p/a
+                kept: /p/.ccd-t1/0
+        "#]],
+    );
+}

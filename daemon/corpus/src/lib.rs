@@ -6,6 +6,7 @@
 //! is counted by reason. Folders are listed in the order of their names' bytes, so the same tree gives the same walk.
 
 mod cancel;
+mod git;
 mod ignored;
 mod look;
 mod skip;
@@ -13,6 +14,7 @@ mod source;
 mod walk;
 
 pub use cancel::Cancel;
+pub use git::{git_folder, head};
 pub use look::{Looked, look};
 pub use skip::{Limits, Skipped};
 pub use source::{Source, read};

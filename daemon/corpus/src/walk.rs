@@ -88,6 +88,10 @@ pub fn walk_below(root: &Root, start: &Path, limits: &Limits, cancel: &Cancel) -
         let name = rel.file_name().unwrap_or_default();
         if !rel.as_os_str().is_empty() && ignored::is_foreign(name, &entries) {
             count(&mut out, "ignored");
+            // Its marker may go, and only who watches the folder sees that.
+            if !ignored::is_foreign_name(name) {
+                out.folders.push(rel);
+            }
             continue;
         }
         let has_file = entries.iter().any(|(name, kind)| name == ".gitignore" && *kind == EntryKind::File);

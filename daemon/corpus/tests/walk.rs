@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use ccd_corpus::{Cancel, Limits, Skipped, Walk, read, walk, walk_below};
+use ccd_corpus::{Cancel, Limits, Skipped, Walk, git_folder, head, read, walk, walk_below};
 use ccd_files::Root;
 
 fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
@@ -119,4 +119,22 @@ fn absolute_links_inside_are_followed_by_a_read() {
     assert!(root.relative(Path::new("/etc/passwd")).is_err());
     let evil = format!("{}-evil/a.rs", root.path().display());
     assert!(root.relative(Path::new(&evil)).is_err(), "a common prefix of the names is no containment");
+}
+
+#[test]
+fn the_head_of_a_repository_is_read_here_or_where_git_names_it() {
+    let (_here, root) = tree(&[(".git/HEAD", "ref: refs/heads/a\n"), (".git/refs/heads/a", "1\n")]);
+    assert_eq!((head(&root).unwrap(), git_folder(&root)), (b"ref: refs/heads/a\n1\n".to_vec(), None));
+    let (folder, _) = tree(&[
+        ("p/.git", "gitdir: ../r/.git/worktrees/p\n"),
+        ("r/.git/worktrees/p/HEAD", "ref: refs/heads/a\n"),
+        ("r/.git/worktrees/p/commondir", "../..\n"),
+        ("r/.git/refs/heads/a", "2\n"),
+        ("q/.git", "gitdir: /no/such/folder\n"),
+    ]);
+    let linked = Root::open(&folder.path().join("p"), None).unwrap();
+    assert_eq!(head(&linked).unwrap(), b"ref: refs/heads/a\n2\n");
+    assert!(git_folder(&linked).unwrap().ends_with("r/.git/worktrees/p"));
+    let lost = Root::open(&folder.path().join("q"), None).unwrap();
+    assert_eq!((head(&lost), git_folder(&lost)), (None, None));
 }

@@ -1,13 +1,15 @@
 //! One edit, from the request to the outcome.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use ccd_files::{
-    Atomic, Committed, Limits, Note, Outcome, OutcomeState, Root, Settled, State, Transaction, TransactionError, Unsettled,
+    Atomic, Change, Committed, Expect, Limits, Memo, Note, Outcome, OutcomeState, Root, Settled, State, Transaction,
+    TransactionError, Unsettled,
 };
 use ccd_text::{LineEnding, Version};
 use dashmap::DashMap;
@@ -141,6 +143,8 @@ impl Editor {
                     let root = request.reach.roots[0].path().to_path_buf();
                     return Err(TransactionError::RecoveryPending { root, txn_id }.into());
                 }
+                // Nobody knows any more what was asked; doing it again could be doing it twice.
+                OutcomeState::Committed => return Err(EditError::TxnIdReused { txn_id }),
                 _ => {}
             }
         }
@@ -150,55 +154,57 @@ impl Editor {
         let _under_way = UnderWay(self, txn_id.clone());
 
         let mut planned = self.plan(state, request, ledger)?;
-        ccd_files::failpoint("planned").map_err(|errno| EditError::State(errno.to_string()))?;
         if cancelled() {
             return Err(EditError::Cancelled);
         }
         if request.dry_run || planned.changes.is_empty() {
-            let mut outcome = describe(request, &planned, &txn_id, None);
+            let mut outcome = describe(request, &planned, &txn_id);
             outcome.applied = !request.dry_run;
             return Ok(Answer::Done(Box::new(outcome)));
         }
         observer.about_to_change(&planned.before(request));
         let locks = state.lock(&request.locks, request.lock_wait)?;
-        for attempt in 1.. {
+        // Nobody of ours writes any more. What others have written since is found by its text again, a few times.
+        let mut plans = 1;
+        while can_plan_again(&request.what) && plans < PLANS && !still_as_planned(request, &planned) {
             if cancelled() {
                 return Err(EditError::Cancelled);
             }
-            let transaction = Transaction {
-                state,
-                txn_id: txn_id.clone(),
-                roots: request.reach.roots.clone(),
-                options: request.options,
-                changes: planned.changes.clone(),
-            };
-            let mut outcome = None;
-            let committed = transaction.commit(&locks, &mut |committed: &Committed| {
-                let described = describe(request, &planned, &txn_id, Some(committed));
-                self.store(state, request, &txn_id, encode(&described));
-                outcome = Some(described);
-            });
-            match committed {
-                Ok(committed) => {
-                    self.note(request, &planned, ledger);
-                    let paths = changed_paths(request, &planned);
-                    drop(locks);
-                    observer.committed(&paths);
-                    self.finished(state, request);
-                    let outcome = outcome.unwrap_or_else(|| describe(request, &planned, &txn_id, Some(&committed)));
-                    return Ok(Answer::Done(Box::new(outcome)));
-                }
-                // Somebody wrote in between: what was found by its text may be found again.
-                Err(TransactionError::ContentChanged { .. }) if attempt < PLANS && can_plan_again(&request.what) => {
-                    planned = self.plan(state, request, ledger)?;
-                    if planned.changes.is_empty() {
-                        return Ok(Answer::Done(Box::new(describe(request, &planned, &txn_id, None))));
-                    }
-                }
-                Err(error) => return Err(error.into()),
+            plans += 1;
+            planned = self.plan(state, request, ledger)?;
+            if planned.changes.is_empty() {
+                return Ok(Answer::Done(Box::new(describe(request, &planned, &txn_id))));
             }
         }
-        unreachable!("the loop ends by its last attempt")
+        if cancelled() {
+            return Err(EditError::Cancelled);
+        }
+        let foreseen = describe(request, &planned, &txn_id);
+        let transaction = Transaction {
+            state,
+            txn_id: txn_id.clone(),
+            roots: request.reach.roots.clone(),
+            options: request.options,
+            changes: planned.changes.clone(),
+            memo: Some(Memo { request: request.hash, result: encode(&foreseen) }),
+        };
+        let mut outcome = None;
+        // Who writes from here on keeps what they wrote, and the caller is told.
+        transaction.commit(&locks, &mut |committed: &Committed| {
+            let described = happened(request, &planned, foreseen.clone(), committed);
+            let stored = self.store(state, request, &txn_id, encode(&described));
+            outcome = Some(described);
+            stored
+        })?;
+        self.note(request, &planned, ledger);
+        let paths = changed_paths(request, &planned);
+        drop(locks);
+        observer.committed(&paths);
+        self.finished(state, request);
+        let outcome = outcome.unwrap_or(foreseen);
+        // It has happened: nothing can make an error of it any more.
+        let _ = ccd_files::failpoint("replied");
+        Ok(Answer::Done(Box::new(outcome)))
     }
 
     fn plan(&self, state: &State, request: &Request, ledger: LedgerLimits) -> Result<Planned, EditError> {
@@ -244,14 +250,14 @@ impl Editor {
         })
     }
 
-    fn store(&self, state: &State, request: &Request, txn_id: &str, result: Vec<u8>) {
+    fn store(&self, state: &State, request: &Request, txn_id: &str, result: Vec<u8>) -> io::Result<()> {
         let time = seconds();
         let outcome =
             Outcome { txn_id: txn_id.to_owned(), request: Some(request.hash), state: OutcomeState::Committed, time, result };
-        if let Err(error) = state.put_outcome(&outcome, request.options.durability) {
-            // It has happened; only a repetition of the call would not know.
+        state.put_outcome(&outcome, request.options.durability).inspect_err(|error| {
+            // It has happened; only a repetition of the call would not know what was answered.
             tracing::warn!(%error, txn = txn_id, "the outcome could not be stored");
-        }
+        })
     }
 
     fn note(&self, request: &Request, planned: &Planned, limits: LedgerLimits) {
@@ -281,6 +287,21 @@ impl Editor {
     }
 }
 
+/// Whether the files still hold what the plan was made from.
+fn still_as_planned(request: &Request, planned: &Planned) -> bool {
+    planned.changes.iter().all(|change| {
+        let (Change::Write { root, rel, expect, .. } | Change::Remove { root, rel, expect, .. }) = change else { return true };
+        let Some(folder) = request.reach.roots.get(*root) else { return true };
+        match expect {
+            Expect::Any => true,
+            Expect::Absent => matches!(folder.stat(rel), Err(ccd_files::FileError::NotFound)),
+            Expect::Version(version) => {
+                folder.read(rel, request.reach.max_bytes).is_ok_and(|read| Version::of(&read.bytes) == *version)
+            }
+        }
+    })
+}
+
 fn can_plan_again(what: &What) -> bool {
     matches!(what, What::Edit { .. } | What::Patch { .. } | What::Amend { .. })
 }
@@ -303,7 +324,7 @@ fn changed_paths(request: &Request, planned: &Planned) -> Vec<PathBuf> {
 }
 
 /// The outcome of a plan, as it would be, or as it was committed.
-fn describe(request: &Request, planned: &Planned, txn_id: &str, committed: Option<&Committed>) -> EditOutcome {
+fn describe(request: &Request, planned: &Planned, txn_id: &str) -> EditOutcome {
     let mut files = Vec::new();
     let mut diffs: Vec<(PathBuf, String, Vec<HunkOutcome>)> = Vec::new();
     for file in &planned.files {
@@ -344,8 +365,6 @@ fn describe(request: &Request, planned: &Planned, txn_id: &str, committed: Optio
         files.push(FileOutcome { key: file.key.clone(), path, op: file.op, from, version, line_ending: ending, added, removed });
     }
     diffs.sort_by(|a, b| a.0.cmp(&b.0));
-    let mut notes = planned.notes.clone();
-    notes.extend(committed.into_iter().flat_map(|committed| &committed.notes).map(note));
     EditOutcome {
         txn_id: txn_id.to_owned(),
         applied: true,
@@ -354,10 +373,20 @@ fn describe(request: &Request, planned: &Planned, txn_id: &str, committed: Optio
         hunks: diffs.into_iter().flat_map(|(_, _, hunks)| hunks).collect(),
         files,
         operations: planned.operations.clone(),
-        atomic: committed.map_or(Atomic::Exchange, |committed| committed.atomic),
-        notes,
-        undoable: committed.is_some_and(|committed| committed.undoable),
+        atomic: Atomic::Exchange,
+        notes: planned.notes.clone(),
+        undoable: false,
     }
+}
+
+/// What is known only now that it has happened.
+fn happened(request: &Request, planned: &Planned, foreseen: EditOutcome, committed: &Committed) -> EditOutcome {
+    let restores = planned.files.iter().any(|file| matches!(file.after, After::OnDisk));
+    let mut outcome = if restores { describe(request, planned, &foreseen.txn_id) } else { foreseen };
+    outcome.notes.extend(committed.notes.iter().map(note));
+    outcome.atomic = committed.atomic;
+    outcome.undoable = committed.undoable;
+    outcome
 }
 
 fn note(note: &Note) -> NoteOutcome {

@@ -58,7 +58,7 @@ fn apply(root: &str, state: &str, txn: &str, how: &str, specs: &[&str]) -> Resul
             _ => Change::Write { root: 0, rel: rel.into(), bytes, expect, metadata_from: None, create_parents: true },
         });
     }
-    let transaction = Transaction { state: &state, txn_id: txn.to_owned(), roots: vec![root], options, changes };
+    let transaction = Transaction { state: &state, txn_id: txn.to_owned(), roots: vec![root], options, changes, memo: None };
     let result = transaction.commit(&locks, &mut |_| {
         let outcome = Outcome {
             txn_id: txn.to_owned(),

@@ -23,7 +23,7 @@ pub use private::{PrivateFolderError, private_folder};
 pub use root::{FileBytes, Root, Stat};
 pub use trace::Traced;
 pub use transaction::{
-    Atomic, Change, Changed, Committed, Durability, Expect, Failure, FileChange, HardLinks, Kept, Limits, LockError,
+    Atomic, Change, Changed, Committed, Durability, Expect, Failure, FileChange, HardLinks, Kept, Limits, LockError, Memo,
     MetadataPolicy, Note, Options, Outcome, OutcomeState, PathState, Reason, RootLocks, SavedFile, Settled, State, Transaction,
     TransactionError, UndoEntry, Unsettled, WriteMode, failpoint,
 };

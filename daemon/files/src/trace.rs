@@ -32,10 +32,7 @@ impl Root {
     /// Follows a relative path without opening what it names. What does not exist is taken as it is written.
     pub fn trace(&self, rel: &Path) -> Result<Traced, FileError> {
         let (entry, through) = self.follow(rel, false)?;
-        let link = match self.link_text(&entry)? {
-            None => None,
-            Some(_) => Some(self.follow(&entry, true).map(|(target, _)| target)),
-        };
+        let link = self.link_text(&entry)?.map(|_| self.follow(&entry, true).map(|(target, _)| target));
         Ok(Traced { entry, link, through })
     }
 

@@ -160,13 +160,26 @@ impl Graph {
         }
     }
 
-    /// Flushes the store and gives back what is held.
-    pub fn close(&self) {
-        let mut run = locked(&self.run);
+    /// Flushes the store and gives back what is held. A run that does not end before `until` is left to itself: it gives
+    /// back the store when it ends, and until then no other opener has it.
+    pub fn close(&self, until: Instant) {
+        let Some(mut run) = self.run_lock(|| Instant::now() >= until) else { return };
         if let Some(store) = run.store.take() {
             let _ = store.flush();
         }
         run.opened = false;
+    }
+
+    /// The lock of the run, waited for until it is to be given up.
+    fn run_lock(&self, give_up: impl Fn() -> bool) -> Option<MutexGuard<'_, Run>> {
+        loop {
+            match self.run.try_lock() {
+                Ok(run) => return Some(run),
+                Err(std::sync::TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(std::sync::TryLockError::WouldBlock) if give_up() => return None,
+                Err(std::sync::TryLockError::WouldBlock) => std::thread::sleep(RUN_WAIT),
+            }
+        }
     }
 
     /// Brings the graph up to date. One run at a time; a second caller waits for the first.
@@ -177,18 +190,7 @@ impl Graph {
         progress: &(dyn Fn(u64, u64) + Sync),
     ) -> Result<IndexReport, IndexError> {
         let start = Instant::now();
-        let mut run = loop {
-            match self.run.try_lock() {
-                Ok(run) => break run,
-                Err(std::sync::TryLockError::Poisoned(poisoned)) => break poisoned.into_inner(),
-                Err(std::sync::TryLockError::WouldBlock) => {
-                    if cancel.is_cancelled() {
-                        return Err(IndexError::Cancelled);
-                    }
-                    std::thread::sleep(RUN_WAIT);
-                }
-            }
-        };
+        let mut run = self.run_lock(|| cancel.is_cancelled()).ok_or(IndexError::Cancelled)?;
         let outcome = self.run(&mut run, request, cancel, progress);
         let mut facade = locked(&self.facade);
         match outcome {
@@ -284,14 +286,9 @@ impl Graph {
         }
     }
 
-    /// HEAD, read as a file: a move of it means that another tree may lie here.
+    /// A move of HEAD means that another tree may lie here.
     fn head_moved(&self) -> bool {
-        let head = self.root.read(Path::new(".git/HEAD"), 4096).ok().map(|file| file.bytes);
-        let reference = head.as_deref().and_then(|head| head.strip_prefix(b"ref: ")).map(|name| {
-            let name = String::from_utf8_lossy(name);
-            self.root.read(&Path::new(".git").join(name.trim()), 4096).map(|file| file.bytes).unwrap_or_default()
-        });
-        let now = head.map(|head| [head, reference.unwrap_or_default()].concat());
+        let now = ccd_corpus::head(&self.root);
         let mut facade = locked(&self.facade);
         let moved = facade.head.is_some() && facade.head != now;
         facade.head = now;
@@ -448,4 +445,22 @@ pub(crate) struct Plan {
     gone: Vec<String>,
     manifests_changed: bool,
     whole: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closing_does_not_wait_for_a_run_that_goes_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = Root::open(folder.path(), None).expect("a root");
+        let graph = Graph::new(Arc::new(root), Shared::new(folder.path().join("cache")), Limits::default());
+        let run = locked(&graph.run);
+        let begin = Instant::now();
+        graph.close(begin + Duration::from_millis(20));
+        assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+        drop(run);
+        graph.close(begin);
+    }
 }

@@ -14,7 +14,7 @@ use ccd_text::Version;
 use crate::{
     Counters,
     engine::schema,
-    store::{self, Store},
+    store::{self, Store, StoreError},
 };
 
 /// Of the facts on disk; above it they are begun anew, which costs one parse of what is in use.
@@ -79,6 +79,18 @@ impl Shared {
         }
     }
 
+    /// Makes folders of the cache, each in the one before, or checks that they are ours alone.
+    pub(crate) fn private(&self, below: &[&str]) -> Result<(), StoreError> {
+        let mut folder = self.cache.clone();
+        for name in std::iter::once("").chain(below.iter().copied()) {
+            if !name.is_empty() {
+                folder.push(name);
+            }
+            ccd_files::private_folder(&folder).map_err(|error| StoreError::Failed(error.to_string()))?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn cache(&self) -> &Path {
         &self.cache
     }
@@ -117,13 +129,13 @@ impl Shared {
             tracing::warn!("{text}");
             self.notices.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         };
-        let opened = store::open(&folder, &schema()).and_then(|opened| {
+        let opened = self.private(&["facts"]).and_then(|()| store::open(&folder, &schema())).and_then(|opened| {
             if opened.store.size() <= MAX_FACTS_BYTES {
                 return Ok(opened);
             }
             drop(opened);
             let aside = store::set_aside(&folder);
-            aside.map_err(|error| store::StoreError::Failed(error.to_string()))?;
+            aside.map_err(|error| StoreError::Failed(error.to_string()))?;
             store::open(&folder, &schema())
         });
         match opened {

@@ -133,6 +133,10 @@ pub(crate) struct Opened {
 pub(crate) fn open(folder: &Path, schema: &str) -> Result<Opened, StoreError> {
     let parent = folder.parent().unwrap_or(folder);
     ccd_files::private_folder(parent).map_err(|error| StoreError::Failed(error.to_string()))?;
+    // The engine would write through it.
+    if folder.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink()) {
+        return Err(StoreError::Failed(format!("{} is a symbolic link; remove it", folder.display())));
+    }
     let reason = match open_engine(folder) {
         Ok(store) => match (store.get(SCHEMA_KEY), is_empty(&*store)) {
             (Ok(Some(found)), _) if found == schema.as_bytes() => return Ok(Opened { store, rebuilt: None }),

@@ -298,7 +298,7 @@ fn damaged_and_foreign_stores_are_rebuilt_and_it_is_said() {
     for damage in ["truncate", "overwrite", "foreign", "empty"] {
         let project = small();
         let digest = project.digest();
-        project.graph.close();
+        project.graph.close(std::time::Instant::now());
         project.shared.close();
         let folder = project.folder;
         drop((project.graph, project.shared));

@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use rustix::{fs::OFlags, io::Errno};
 use tracing::Level;
 use tracing_subscriber::{
     Registry,
@@ -112,9 +113,16 @@ impl Rotating {
     }
 }
 
+/// Never waits, as for the reader of a FIFO.
 fn append(path: &Path) -> io::Result<File> {
-    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
-    OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(no_follow).open(path)
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let irregular = || io::Error::other(format!("{} is not a regular file; remove it", path.display()));
+    let opened = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(flags.bits().cast_signed()).open(path);
+    let file = opened.map_err(|error| match Errno::from_io_error(&error) {
+        Some(Errno::NXIO | Errno::LOOP) => irregular(),
+        _ => error,
+    })?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(irregular()) }
 }
 
 #[derive(Clone)]

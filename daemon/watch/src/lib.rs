@@ -19,4 +19,4 @@ mod watcher;
 
 pub use inotify::max_user_watches;
 pub use source::{Raw, RawSink, Source, SourceError, StartSource};
-pub use watcher::{Event, State, Watcher};
+pub use watcher::{Event, REPOSITORY, State, Watcher};

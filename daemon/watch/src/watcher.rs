@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    ffi::OsStr,
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -112,7 +111,8 @@ impl Watcher {
         }))
     }
 
-    /// Watches exactly these folders of a root (relative; `""` is the root itself). Blocks for some microseconds a folder.
+    /// Watches exactly these folders of a root (relative; `""` is the root itself; an absolute one is the repository's
+    /// own folder of a linked worktree). Blocks for some microseconds a folder.
     pub fn watch(&self, root: &Path, folders: &[PathBuf]) -> State {
         let wanted: BTreeSet<PathBuf> = folders.iter().map(|rel| absolute(root, rel)).collect();
         let mut shared = self.0.lock();
@@ -286,9 +286,17 @@ impl Shared {
     }
 }
 
-/// The repository's own folder changes all the time; only which commit is checked out matters.
-fn is_noise(path: &Path) -> bool {
-    path.parent().and_then(Path::file_name) == Some(OsStr::new(".git")) && path.file_name() != Some(OsStr::new("HEAD"))
+/// What is told of a repository's own folder, which changes all the time: whether there is one, which commit is checked
+/// out, and what it ignores. The folder of a linked worktree lies elsewhere; its HEAD is told as if it lay in `.git`.
+pub const REPOSITORY: [&str; 4] = [".git", ".git/HEAD", ".git/info", ".git/info/exclude"];
+
+/// A path as it is told to a root; none if the root does not want to know.
+fn told(root: &Path, path: &Path) -> Option<PathBuf> {
+    let rel = match path.strip_prefix(root) {
+        Ok(rel) => rel.to_path_buf(),
+        Err(_) => Path::new(".git").join(path.file_name()?),
+    };
+    (!rel.starts_with(".git") || REPOSITORY.iter().any(|part| rel == Path::new(part))).then_some(rel)
 }
 
 fn gather(inner: &std::sync::Weak<Inner>, receive: &Receiver<Raw>) {
@@ -342,14 +350,14 @@ impl Inner {
                 }
                 let owners = shared.owners_of(&path);
                 shared.folder_gone(&path);
-                for root in owners {
+                for root in owners.into_iter().filter(|root| told(root, &path).is_some()) {
                     note(batches, &root, &path, false, now, begun);
                 }
                 return;
             }
         };
-        for path in paths.iter().filter(|path| !is_noise(path)) {
-            for root in shared.owners_of(path) {
+        for path in &paths {
+            for root in shared.owners_of(path).into_iter().filter(|root| told(root, path).is_some()) {
                 note(batches, &root, path, may_be_new_folder, now, begun);
             }
         }
@@ -364,7 +372,7 @@ impl Inner {
         if batch.rescan || batch.paths.len() > MOST {
             return Event::Rescan { root };
         }
-        let relative = |path: &PathBuf| path.strip_prefix(&root).ok().map(Path::to_path_buf);
+        let relative = |path: &PathBuf| told(&root, path);
         let folders = batch
             .maybe_folders
             .iter()

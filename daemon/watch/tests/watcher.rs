@@ -52,7 +52,7 @@ fn a_write_a_new_folder_and_the_end_of_the_root() {
 }
 
 #[test]
-fn of_the_repository_only_head_is_told() {
+fn of_the_repository_only_a_few_files_are_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().to_path_buf();
     std::fs::create_dir(root.join(".git")).expect("made");
@@ -60,6 +60,25 @@ fn of_the_repository_only_head_is_told() {
     watcher.watch(&root, &[PathBuf::new(), ".git".into()]);
     std::fs::write(root.join(".git/index.lock"), "x").expect("written");
     std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/b").expect("written");
+    assert_eq!(next(&events), Event::Dirty { root: root.clone() });
+    assert_eq!(next(&events), Event::Changed { root: root.clone(), paths: vec![".git/HEAD".into()], folders: vec![] });
+    // As git itself writes: a file is renamed over another one.
+    std::fs::rename(root.join(".git/index.lock"), root.join(".git/index")).expect("renamed");
+    std::fs::create_dir(root.join(".git/info")).expect("made");
+    assert_eq!(next(&events), Event::Dirty { root: root.clone() });
+    assert_eq!(next(&events), Event::Changed { root, paths: vec![".git/info".into()], folders: vec![".git/info".into()] });
+}
+
+#[test]
+fn the_head_of_a_repository_that_lies_elsewhere_is_told_as_if_it_lay_here() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, own) = (folder.path().join("p"), folder.path().join("repository"));
+    std::fs::create_dir(&root).expect("made");
+    std::fs::create_dir(&own).expect("made");
+    let (watcher, events) = watcher();
+    assert_eq!(watcher.watch(&root, &[PathBuf::new(), own.clone()]), State::On);
+    std::fs::write(own.join("index"), "x").expect("written");
+    std::fs::write(own.join("HEAD"), "ref: refs/heads/b").expect("written");
     assert_eq!(next(&events), Event::Dirty { root: root.clone() });
     assert_eq!(next(&events), Event::Changed { root, paths: vec![".git/HEAD".into()], folders: vec![] });
 }

@@ -33,6 +33,21 @@ pub fn status(result: &StatusResult, ours: &str, options: Options) -> String {
             count(u64::from(connection.in_flight), "call")
         ));
     }
+    if !result.transactions.is_empty() {
+        page.line(format!("{} not settled:", count(result.transactions.len() as u64, "transaction")));
+    }
+    for transaction in &result.transactions {
+        page.line(format!(
+            "  {} {} in {}: {}",
+            transaction.txn_id,
+            transaction.state,
+            transaction.root,
+            transaction.paths.join(", ")
+        ));
+        for kept in &transaction.kept {
+            page.line(format!("    kept: {kept}"));
+        }
+    }
     for notice in &result.notices {
         page.foot(format!("notice: {notice}"));
     }

@@ -3,7 +3,7 @@
 use ccd_protocol::{RpcError, graph::Symbol};
 use serde_json::Value;
 
-use super::{Options, graph::symbol_line, page::Page};
+use super::{Options, graph::symbol_line, page::Page, refusal};
 
 /// The message, and a line for each `hint`, candidate or place where something was looked for.
 pub fn error(error: &RpcError, options: Options) -> String {
@@ -19,6 +19,7 @@ pub fn error(error: &RpcError, options: Options) -> String {
     if !list("candidates").is_empty() {
         page.foot("hint: name one of them by its id, or by path:line");
     }
+    refusal::details(&mut page, error);
     let closest: Vec<String> = list("closest").iter().map(plain).collect();
     if !closest.is_empty() {
         page.foot(format!("hint: closest: {}", closest.join(", ")));

@@ -6,12 +6,15 @@
 //! characters in them are shown and never sent to the terminal.
 
 mod daemon;
+mod edit;
 mod error;
 mod graph;
 mod page;
+mod refusal;
 mod workspace;
 
 pub use daemon::{doctor, methods, metrics, retire, status};
+pub use edit::{edit, grammar, outcome};
 pub use error::error;
 pub use graph::{Direction, digest, edges, impact, index, outline, paths, search, symbol};
 pub use page::{clean, clean_text};

@@ -14,12 +14,25 @@ pub(super) struct Page {
     out: String,
     room: usize,
     left_out: usize,
+    tail: String,
     foot: Vec<String>,
 }
 
 impl Page {
     pub(super) fn new(options: Options) -> Self {
-        Self { out: String::new(), room: options.max_bytes.saturating_sub(FOOT), left_out: 0, foot: Vec::new() }
+        Self {
+            out: String::new(),
+            room: options.max_bytes.saturating_sub(FOOT),
+            left_out: 0,
+            tail: String::new(),
+            foot: Vec::new(),
+        }
+    }
+
+    /// Keeps room for a text behind the lines, which is not cut off by them. Comes before the lines.
+    pub(super) fn tail(&mut self, text: String) {
+        self.room = self.room.saturating_sub(text.len());
+        self.tail = text;
     }
 
     /// Adds a line, cleaned. Once one did not fit, none does: what is shown is the best part, without holes.
@@ -50,6 +63,7 @@ impl Page {
         if self.left_out > 0 {
             let _ = writeln!(self.out, "(cut: {} more lines did not fit; ask for less, or for more bytes)", self.left_out);
         }
+        self.out.push_str(&self.tail);
         for line in &self.foot {
             self.out.push_str(line);
             self.out.push('\n');

@@ -169,7 +169,9 @@ fn verify<F: Fs>(fs: &F, stage: &F::Fd, op: &Op, name: &std::ffi::OsStr, path: P
     let out = print_at(fs, stage, name).map_err(|errno| TransactionError::of(&path, errno))?;
     let pre = op.pre.expect("what is replaced was there");
     match out {
-        Some(out) if out == pre => Ok(()),
+        // The same bytes under another inode are no update that could be lost; a file of the lower layer of an overlay
+        // changes its inode when it is renamed.
+        Some(out) if out.version.is_some() && (out.size, out.version) == (pre.size, pre.version) => Ok(()),
         // It could not be read when it was planned; then the file itself has to do.
         Some(out) if pre.version.is_none() && (out.dev, out.ino, out.size) == (pre.dev, pre.ino, pre.size) => Ok(()),
         out => Err(changed(path, op.pre, out.and_then(|out| out.version)).into()),

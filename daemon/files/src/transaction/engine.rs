@@ -11,7 +11,7 @@ use super::{
     failpoint::failpoint,
     folders::{Base, Folders},
     fs::{Fs, Rename, again, unless_absent},
-    journal::{Journal, JournalRoot, OpKind, Stage, joined, stem},
+    journal::{Journal, JournalRoot, Memo, OpKind, Stage, joined, stem},
     plan::{Lessons, Plan, STAGES, plan},
     recover,
     rollback::{kept, rollback, state, sync},
@@ -30,6 +30,7 @@ pub(crate) struct Engine<'e, F: Fs> {
     pub(crate) roots: Vec<Base<F::Fd>>,
     pub(crate) txn_id: &'e str,
     pub(crate) options: Options,
+    pub(crate) memo: Option<&'e Memo>,
 }
 
 impl<F: Fs> Engine<'_, F> {
@@ -128,6 +129,7 @@ impl<F: Fs> Engine<'_, F> {
                 .map(|root| JournalRoot { path: root.path.clone(), dev: root.dev, ino: root.ino, stage: None })
                 .collect(),
             ops: Vec::new(),
+            memo: None,
         };
         for step in &plan.steps {
             if step.op.slot.folder.starts_with(STAGES) {
@@ -135,19 +137,16 @@ impl<F: Fs> Engine<'_, F> {
             }
         }
         let fail = |errno| TransactionError::of(&self.roots[0].path, errno);
-        let scattered =
-            plan.steps.iter().any(|step| step.op.kind != OpKind::MakeFolder && !step.op.slot.folder.starts_with(STAGES));
         let journals = &self.store.journals;
         let mut steps = || {
-            if scattered {
-                // A stage is found by its place; what lies anywhere else is found by this.
-                journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
-                super::journal::put(self.fs, journals, &joined(stem, Stage::Staging.ending()), &journal.encode(), false)
-                    .map_err(fail)?;
-            }
-            let staged = stage(folders, journals, plan, self.options, power);
+            // The next start finds by this what a process that ended here leaves, whatever folder it lies in.
+            journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
+            super::journal::put(self.fs, journals, &joined(stem, Stage::Staging.ending()), &journal.encode(), false)
+                .map_err(fail)?;
+            let staged = stage(folders, self.store, plan, self.options, power);
             journal.ops = plan.steps.iter().map(|step| step.op.clone()).collect();
             staged?;
+            journal.memo = self.memo.cloned();
             failpoint("staged").map_err(fail)?;
             journal.write(self.fs, journals, stem, Stage::Prepared).map_err(fail)?;
             failpoint("prepared").map_err(fail)
@@ -157,11 +156,9 @@ impl<F: Fs> Engine<'_, F> {
         if result.is_err() {
             // First the journal: without it what is staged is an orphan, which any later sweep removes.
             let _ = self.fs.unlink(journals, &prepared);
-            let _ = unstage(folders, journals, &journal, &HashSet::new());
+            let _ = unstage(folders, self.store, &journal, &HashSet::new());
         }
-        if scattered {
-            let _ = self.fs.unlink(journals, &joined(stem, Stage::Staging.ending()));
-        }
+        let _ = self.fs.unlink(journals, &joined(stem, Stage::Staging.ending()));
         result.map(|()| journal)
     }
 
@@ -202,7 +199,7 @@ impl<F: Fs> Engine<'_, F> {
             Ok(conflicts) => conflicts,
             Err(_) => return self.not_undone(folders, journal, cause),
         };
-        if let Err(_errno) = recover::close_rolled_back(fs, journals, folders, journal, stem, &conflicts) {
+        if let Err(_errno) = recover::close_rolled_back(fs, self.store, folders, journal, stem, &conflicts) {
             // The files are back; the journal says the same thing once more to recovery.
             return if conflicts.is_empty() { cause } else { self.not_undone(folders, journal, cause) };
         }
@@ -240,7 +237,7 @@ impl<F: Fs> Engine<'_, F> {
     ) -> Committed {
         let mut notes = plan.notes;
         let undoable = save(folders, self.store, journal, &mut notes, false).unwrap_or(false);
-        let unstaged = unstage(folders, &self.store.journals, journal, &HashSet::new());
+        let unstaged = unstage(folders, self.store, journal, &HashSet::new());
         let made = journal.ops.iter().filter(|op| op.kind == OpKind::MakeFolder);
         let committed = Committed {
             files: plan.files,

@@ -20,12 +20,18 @@ pub fn failpoint(name: &str) -> Result<(), Errno> {
     });
     match chosen {
         Some((chosen, action)) if chosen == name => match action.as_str() {
-            "kill" => kill_process(getpid(), Signal::KILL),
-            "pause" => kill_process(getpid(), Signal::STOP),
+            "kill" => kill_process(getpid(), Signal::KILL).map(|()| until_it_comes()),
+            "pause" => kill_process(getpid(), Signal::STOP).map(|()| until_it_comes()),
             _ => Err(Errno::IO),
         },
         _ => Ok(()),
     }
+}
+
+/// The kernel may hand a signal to another thread first; this one must not go on meanwhile.
+#[cfg(feature = "failpoints")]
+fn until_it_comes() {
+    std::thread::sleep(std::time::Duration::from_millis(100));
 }
 
 /// Passes a place.

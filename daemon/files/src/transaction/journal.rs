@@ -110,6 +110,17 @@ pub(crate) struct Journal {
     pub(crate) power: bool,
     pub(crate) roots: Vec<JournalRoot>,
     pub(crate) ops: Vec<Op>,
+    /// What recovery tells of a success whose caller got no answer.
+    pub(crate) memo: Option<Memo>,
+}
+
+/// What a repetition of a call is answered from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memo {
+    /// The hash of the request.
+    pub request: [u8; 16],
+    /// What was, or would have been, answered.
+    pub result: Vec<u8>,
 }
 
 /// How far a transaction came; the ending of its journal's name.
@@ -174,6 +185,9 @@ impl Journal {
             let (pre, post) = (print(op.pre), print(op.post));
             text.push_str(&format!("op {kind} {} {} {parent} {folder} {name} {pre} {post}\n", op.root, path(&op.path)));
         }
+        if let Some(memo) = &self.memo {
+            text.push_str(&format!("memo {} {}\n", hex(Version::from_bytes(memo.request)), word(&memo.result)));
+        }
         sealed(text)
     }
 
@@ -184,13 +198,23 @@ impl Journal {
         if lines.next()? != FORMAT {
             return None;
         }
-        let mut journal =
-            Self { txn_id: String::new(), instance: String::new(), time: 0, power: true, roots: Vec::new(), ops: Vec::new() };
+        let mut journal = Self {
+            txn_id: String::new(),
+            instance: String::new(),
+            time: 0,
+            power: true,
+            roots: Vec::new(),
+            ops: Vec::new(),
+            memo: None,
+        };
         for line in lines {
             let words: Vec<&str> = line.split(' ').collect();
             match words.as_slice() {
                 ["txn", id] => journal.txn_id = String::from_utf8(unword(id)?).ok()?,
                 ["instance", id] => journal.instance = String::from_utf8(unword(id)?).ok()?,
+                ["memo", request, result] => {
+                    journal.memo = Some(Memo { request: unhex(request)?.to_bytes(), result: unword(result)? });
+                }
                 ["time", seconds] => journal.time = seconds.parse().ok()?,
                 ["durability", what] => journal.power = *what == "power",
                 ["root", dev, ino, path, stage] => journal.roots.push(JournalRoot {
@@ -289,7 +313,7 @@ pub(crate) fn unhex(text: &str) -> Option<Version> {
 pub(crate) fn word(bytes: &[u8]) -> String {
     let mut word = String::from("=");
     for byte in bytes {
-        if byte.is_ascii_alphanumeric() || b"._/-".contains(byte) {
+        if byte.is_ascii_graphic() && *byte != b'%' {
             word.push(char::from(*byte));
         } else {
             word.push_str(&format!("%{byte:02x}"));

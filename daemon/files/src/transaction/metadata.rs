@@ -16,6 +16,8 @@ pub(crate) struct Attributes {
 }
 
 const SUID: u32 = 0o6000;
+/// The kernel's own, signed over the bytes: not those of another content.
+const OF_BYTES: [&str; 2] = ["security.ima", "security.evm"];
 const ACL: &str = "system.posix_acl_access";
 
 impl Attributes {
@@ -23,6 +25,9 @@ impl Attributes {
     pub(crate) fn read<F: Fs>(fs: &F, fd: &F::Fd, meta: Meta) -> Result<Self, Errno> {
         let mut values = Vec::new();
         for name in fs.attributes(fd)? {
+            if OF_BYTES.iter().any(|of_bytes| name == *of_bytes) {
+                continue;
+            }
             match fs.attribute(fd, &name) {
                 Ok(value) => values.push((name, value)),
                 Err(Errno::NODATA) => {}

@@ -39,6 +39,7 @@ pub use change::{
 };
 pub use fail::{Changed, Failure, Kept, PathState, Reason, TransactionError};
 pub use failpoint::failpoint;
+pub use journal::Memo;
 pub use lock::{LockError, RootLocks};
 pub use outcome::{Outcome, OutcomeState};
 pub use recover::{Settled, Unsettled};

@@ -128,11 +128,19 @@ pub(crate) fn trim<F: Fs>(fs: &F, store: &Store<F>, new: Option<Entry>) -> Resul
 }
 
 /// Notes what recovery made of a transaction, unless the call itself has noted it.
-pub(crate) fn settle<F: Fs>(fs: &F, folder: &Store<F>, txn_id: &str, state: OutcomeState, power: bool) -> Result<(), Errno> {
+pub(crate) fn settle<F: Fs>(
+    fs: &F,
+    folder: &Store<F>,
+    journal: &super::journal::Journal,
+    state: OutcomeState,
+) -> Result<(), Errno> {
+    let (txn_id, power) = (journal.txn_id.as_str(), journal.power);
     let known = load(fs, folder, txn_id)?;
     if known.as_ref().is_some_and(|known| known.state == state) {
         return Ok(());
     }
-    let request = known.and_then(|known| known.request);
-    store(fs, folder, &Outcome { txn_id: txn_id.to_owned(), request, state, time: now(), result: Vec::new() }, power)
+    let memo = journal.memo.as_ref();
+    let request = memo.map(|memo| memo.request).or_else(|| known?.request);
+    let result = memo.filter(|_| state == OutcomeState::Committed).map(|memo| memo.result.clone()).unwrap_or_default();
+    store(fs, folder, &Outcome { txn_id: txn_id.to_owned(), request, state, time: now(), result }, power)
 }

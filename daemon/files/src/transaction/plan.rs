@@ -11,7 +11,7 @@ use ccd_text::Version;
 use rustix::io::Errno;
 
 use super::{
-    change::{Body, Change, Expect, FileChange, HardLinks, Note, Options, WriteMode},
+    change::{Body, Change, Expect, FileChange, HardLinks, MetadataPolicy, Note, Options, WriteMode},
     fail::{Changed, Reason, TransactionError},
     folders::{Folders, Located, locate},
     fs::{Fs, Kind, Meta, Open, again, read_all},
@@ -240,7 +240,16 @@ impl<F: Fs> Planner<'_, F> {
             self.make_folders(at, root, located);
             return self.step(at, root, located, OpKind::Create, slot, None, Some(body), attributes);
         };
-        let in_place = self.may_replace(at, named, located, found.meta)?;
+        let (only_in_place, in_place) = self.may_replace(at, named, located, found.meta)?;
+        // The target of a move gets the source's metadata, and a file that stays the same file keeps its own.
+        let in_place = only_in_place || (in_place && attributes == own);
+        if only_in_place && attributes != own {
+            let (path, what) = (named.to_path_buf(), "owner");
+            if self.options.metadata == MetadataPolicy::Strict {
+                return Err(TransactionError::Metadata { path, what });
+            }
+            self.plan.notes.push(Note::MetadataLost { path, what });
+        }
         let pre = Some(Print { dev: found.meta.dev, ino: found.meta.ino, size: found.meta.size, version: found.version });
         if in_place {
             let slot = Slot { folder: PathBuf::new(), name: self.slot_name("") };
@@ -290,8 +299,14 @@ impl<F: Fs> Planner<'_, F> {
         }
     }
 
-    /// Whether an existing file has to be written in place; refuses what cannot be written at all.
-    fn may_replace(&self, at: usize, named: &Path, located: &Located<F::Fd>, meta: Meta) -> Result<bool, TransactionError> {
+    /// Whether an existing file has to be written in place, and whether it is to be; refuses what cannot be written at all.
+    fn may_replace(
+        &self,
+        at: usize,
+        named: &Path,
+        located: &Located<F::Fd>,
+        meta: Meta,
+    ) -> Result<(bool, bool), TransactionError> {
         self.writable(named, located, meta)?;
         let many = || TransactionError::HardLinked { path: named.to_path_buf(), count: meta.links };
         if meta.links > 1 && self.options.hard_links == HardLinks::Refuse {
@@ -305,7 +320,7 @@ impl<F: Fs> Planner<'_, F> {
             // Written in place it would change under its other names too, wherever they are.
             return Err(many());
         }
-        Ok(only || (self.options.write_mode == WriteMode::InPlace && meta.links == 1))
+        Ok((only, only || (self.options.write_mode == WriteMode::InPlace && meta.links == 1)))
     }
 
     /// Whether a folder gives new files an ACL or a group; a new file is then made in it and nowhere else.

@@ -164,23 +164,24 @@ fn undo<F: Fs>(fs: &F, store: &Store<F>, folders: &Folders<'_, F>, journal: &Jou
     };
     let state = if conflicts.is_empty() { OutcomeState::RolledBack } else { OutcomeState::Conflict };
     // The answer is there before the journal goes, or nobody could give it any more.
-    let noted = outcome::settle(fs, store, &journal.txn_id, state, journal.power);
-    let closed = noted.and_then(|()| close_rolled_back(fs, &store.journals, folders, journal, stem, &conflicts));
+    let noted = outcome::settle(fs, store, journal, state);
+    let closed = noted.and_then(|()| close_rolled_back(fs, store, folders, journal, stem, &conflicts));
     if closed.is_ok() { state } else { OutcomeState::RollbackFailed }
 }
 
 /// After an undo: removes the stage and the journal, or keeps both where there is a conflict.
 pub(crate) fn close_rolled_back<F: Fs>(
     fs: &F,
-    journals: &F::Fd,
+    store: &Store<F>,
     folders: &Folders<'_, F>,
     journal: &Journal,
     stem: &OsStr,
     conflicts: &HashSet<usize>,
 ) -> Result<(), Errno> {
+    let journals = &store.journals;
     let prepared = joined(stem, Stage::Prepared.ending());
     if conflicts.is_empty() {
-        unstage(folders, journals, journal, conflicts)?;
+        unstage(folders, store, journal, conflicts)?;
         unless_absent(fs.unlink(journals, &prepared))?;
     } else {
         let mut left = journal.clone();
@@ -190,7 +191,7 @@ pub(crate) fn close_rolled_back<F: Fs>(
             conflicts.contains(&(at - 1))
         });
         // What is no longer in the journal has to be gone before it.
-        unstage(folders, journals, journal, conflicts)?;
+        unstage(folders, store, journal, conflicts)?;
         left.write(fs, journals, stem, Stage::Conflict)?;
         unless_absent(fs.unlink(journals, &prepared))?;
     }
@@ -201,8 +202,7 @@ fn clean<F: Fs>(fs: &F, store: &Store<F>, folders: &Folders<'_, F>, journal: &Jo
     let state = OutcomeState::Committed;
     // What was half saved when the process ended is lost to an undo, not to anybody else.
     let _ = save(folders, store, journal, &mut Vec::new(), true);
-    let settled = outcome::settle(fs, store, &journal.txn_id, state, journal.power)
-        .and_then(|()| unstage(folders, &store.journals, journal, &HashSet::new()));
+    let settled = outcome::settle(fs, store, journal, state).and_then(|()| unstage(folders, store, journal, &HashSet::new()));
     if settled.is_ok() {
         let _ = fs.unlink(&store.journals, name);
     }
@@ -217,7 +217,7 @@ fn age<F: Fs>(fs: &F, store: &Store<F>, folders: &Folders<'_, F>, journal: &Jour
     if any && !old {
         return Ok(());
     }
-    unstage(folders, &store.journals, journal, &HashSet::new())?;
+    unstage(folders, store, journal, &HashSet::new())?;
     unless_absent(fs.unlink(&store.journals, name))
 }
 
@@ -236,7 +236,10 @@ fn forget_staging<F: Fs>(
     let any_valid = valid.iter().any(|stage| fs.stat_at(&store.journals, &joined(&base, stage.ending())).is_ok());
     if !any_valid && let Some(journal) = journal {
         let Some(folders) = folders(fs, journal, lookup) else { return Ok(()) };
-        unstage(&folders, &store.journals, journal, &HashSet::new())?;
+        unstage(&folders, store, journal, &HashSet::new())?;
+        unless_absent(fs.unlink(&store.journals, name))?;
+        // A stage that was about to be used again has another name.
+        return folders.roots.iter().try_for_each(|root| sweep(fs, store, root));
     }
     unless_absent(fs.unlink(&store.journals, name))
 }

@@ -14,11 +14,12 @@ use rustix::io::Errno;
 use super::{
     change::{Body, MetadataPolicy, Note, Options},
     fail::{Failure, TransactionError},
-    folders::Folders,
-    fs::{Fs, Kind, Open, again, read_at, unless_absent, write_all},
+    folders::{Base, Folders},
+    fs::{Fs, Kind, Open, Rename, again, read_at, unless_absent, write_all},
     journal::{Journal, Op, OpKind, Print, joined},
     metadata::Applied,
     plan::{Plan, STAGES},
+    store::Store,
 };
 
 /// Beyond so many files one `syncfs` costs less than a sync of each.
@@ -27,14 +28,14 @@ pub(crate) const MANY: usize = 8;
 /// Writes every new file of a plan. The plan's steps know afterwards how to recognise them.
 pub(crate) fn stage<F: Fs>(
     folders: &Folders<'_, F>,
-    journals: &F::Fd,
+    store: &Store<F>,
     plan: &mut Plan,
     options: Options,
     power: bool,
 ) -> Result<(), TransactionError> {
     let fs = folders.fs;
     for root in stages(plan.steps.iter().map(|step| &step.op)) {
-        make_stage(folders, root.0, &root.1)?;
+        make_stage(folders, store, root.0, &root.1)?;
     }
     let bodies = plan.steps.iter().filter(|step| step.body.is_some()).count();
     let each = power && bodies <= MANY;
@@ -57,7 +58,7 @@ pub(crate) fn stage<F: Fs>(
             Body::Bytes(bytes) => bytes,
         };
         if op.kind == OpKind::InPlace {
-            copies(folders, journals, op, bytes, power).map_err(|error| error.unwrap_or_else(fail))?;
+            copies(folders, &store.journals, op, bytes, power).map_err(|error| error.unwrap_or_else(fail))?;
             continue;
         }
         let folder = folders.get(op.root, &op.slot.folder).map_err(fail)?;
@@ -158,11 +159,14 @@ pub(crate) fn stages<'o>(ops: impl Iterator<Item = &'o Op>) -> Vec<(usize, PathB
 
 /// Makes the stage of a root. One that is left of an earlier transaction of the same id is an orphan: no journal
 /// names it, or this transaction would not have begun.
-fn make_stage<F: Fs>(folders: &Folders<'_, F>, root: usize, stage: &Path) -> Result<(), TransactionError> {
+fn make_stage<F: Fs>(folders: &Folders<'_, F>, store: &Store<F>, root: usize, stage: &Path) -> Result<(), TransactionError> {
     let fs = folders.fs;
     let path = folders.absolute(root, stage);
     let fail = |errno| TransactionError::of(&path, errno);
     let base = folders.roots[root].fd.clone();
+    if unpark(folders, store, root, stage).is_ok() {
+        return Ok(());
+    }
     match fs.make_folder(&base, OsStr::new(STAGES), 0o700) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(errno) => return Err(fail(errno)),
@@ -189,6 +193,43 @@ fn make_stage<F: Fs>(folders: &Folders<'_, F>, root: usize, stage: &Path) -> Res
     }
 }
 
+/// The stage in a folder of stages that nobody uses.
+const IDLE: &str = "idle";
+
+/// The name of a root's stages while they are idle. They only ever serve the same root: what a folder inherited from
+/// it (labels, ACLs) they pass on to new files.
+fn parked<Fd>(base: &Base<Fd>) -> std::ffi::OsString {
+    format!("{}-{}", base.dev, base.ino).into()
+}
+
+/// Puts the folder of the stages away, instead of removing it: to remove a folder takes some file systems
+/// milliseconds, to rename one takes microseconds.
+fn park<F: Fs>(folders: &Folders<'_, F>, store: &Store<F>, root: usize, stage: &Path) -> Result<(), Errno> {
+    let fs = folders.fs;
+    let base = &folders.roots[root];
+    let name = stage.file_name().unwrap_or_default();
+    let stages = folders.get(root, Path::new(STAGES))?;
+    let alone = fs.list(&stages)?.iter().all(|entry| entry == ".gitignore" || entry == name);
+    if !alone || !fs.list(&folders.get(root, stage)?)?.is_empty() {
+        return Err(Errno::NOTEMPTY);
+    }
+    fs.rename(&stages, name, &stages, OsStr::new(IDLE), Rename::Keep)?;
+    fs.rename(&base.fd, OsStr::new(STAGES), &store.idle, &parked(base), Rename::Keep)?;
+    folders.forget(root, Path::new(STAGES));
+    Ok(())
+}
+
+/// Takes the root's own stages again. What fails halfway is an empty folder, which goes with the stages.
+fn unpark<F: Fs>(folders: &Folders<'_, F>, store: &Store<F>, root: usize, stage: &Path) -> Result<(), Errno> {
+    let fs = folders.fs;
+    let base = &folders.roots[root];
+    fs.rename(&store.idle, &parked(base), &base.fd, OsStr::new(STAGES), Rename::Keep)?;
+    let stages = folders.get(root, Path::new(STAGES))?;
+    let name = stage.file_name().unwrap_or_default();
+    fs.rename(&stages, OsStr::new(IDLE), &stages, name, Rename::Keep)?;
+    if fs.list(&folders.get(root, stage)?)?.is_empty() { Ok(()) } else { Err(Errno::NOTEMPTY) }
+}
+
 /// Removes a folder of ours and the files in it.
 pub(crate) fn empty_folder<F: Fs>(fs: &F, above: &F::Fd, name: &OsStr) -> Result<(), Errno> {
     let folder = match again(|| fs.open(above, name, Open::Folder)) {
@@ -204,7 +245,7 @@ pub(crate) fn empty_folder<F: Fs>(fs: &F, above: &F::Fd, name: &OsStr) -> Result
 /// Removes what staging left: everything but the slots that are kept. Says what could not be removed.
 pub(crate) fn unstage<F: Fs>(
     folders: &Folders<'_, F>,
-    journals: &F::Fd,
+    store: &Store<F>,
     journal: &Journal,
     keep: &HashSet<usize>,
 ) -> Result<(), Errno> {
@@ -220,8 +261,8 @@ pub(crate) fn unstage<F: Fs>(
             continue;
         }
         if op.kind == OpKind::InPlace {
-            also(fs.unlink(journals, &joined(&op.slot.name, ".pre")));
-            also(fs.unlink(journals, &joined(&op.slot.name, ".new")));
+            also(fs.unlink(&store.journals, &joined(&op.slot.name, ".pre")));
+            also(fs.unlink(&store.journals, &joined(&op.slot.name, ".new")));
         } else if !op.slot.folder.starts_with(STAGES) {
             also(folders.get(op.root, &op.slot.folder).and_then(|folder| fs.unlink(&folder, &op.slot.name)));
             also(folders.get(op.root, &op.slot.folder).and_then(|folder| fs.unlink(&folder, &op.slot.old())));
@@ -229,18 +270,20 @@ pub(crate) fn unstage<F: Fs>(
     }
     for (root, stage) in stages(journal.ops.iter()) {
         let kept: Vec<_> = keep.iter().map(|at| &journal.ops[*at]).filter(|op| op.root == root).collect();
-        let Ok(folder) = folders.get(root, &stage) else { continue };
-        match fs.list(&folder) {
-            Err(errno) => also(Err(errno)),
-            Ok(names) => {
-                for name in names {
-                    if !kept.iter().any(|op| op.slot.name == name || op.slot.old() == name) {
-                        also(fs.unlink(&folder, &name));
+        // It may be gone, and the folder around it not: the process ended between the two.
+        if let Ok(folder) = folders.get(root, &stage) {
+            match fs.list(&folder) {
+                Err(errno) => also(Err(errno)),
+                Ok(names) => {
+                    for name in names {
+                        if !kept.iter().any(|op| op.slot.name == name || op.slot.old() == name) {
+                            also(fs.unlink(&folder, &name));
+                        }
                     }
                 }
             }
         }
-        if kept.is_empty() {
+        if kept.is_empty() && park(folders, store, root, &stage).is_err() {
             also(
                 folders
                     .get(root, Path::new(STAGES))
@@ -260,9 +303,10 @@ pub(crate) fn close_stages<F: Fs>(folders: &Folders<'_, F>, root: usize) -> Resu
         Err(Errno::NOENT) => return Ok(()),
         other => other?,
     };
-    if fs.list(&stages)?.iter().any(|name| name != ".gitignore") {
+    if fs.list(&stages)?.iter().any(|name| name != ".gitignore" && name != IDLE) {
         return Ok(());
     }
+    empty_folder(fs, &stages, OsStr::new(IDLE))?;
     unless_absent(fs.unlink(&stages, OsStr::new(".gitignore")))?;
     folders.forget(root, Path::new(STAGES));
     unless_absent(fs.remove_folder(&folders.roots[root].fd, OsStr::new(STAGES)))

@@ -16,7 +16,7 @@ use super::{
     fail::TransactionError,
     folders::{Base, Folders, locate},
     fs::{Fs, Open},
-    journal::{Journal, JournalRoot, stem},
+    journal::{Journal, JournalRoot, Memo, stem},
     lock::{LockError, RootLocks, quiet},
     outcome::{self, Outcome, OutcomeState},
     real::RealFs,
@@ -64,8 +64,7 @@ impl State {
     /// whose root is not there waits. A root that another process is at work on is left to that process.
     pub fn recover(&self, open: &dyn Fn(&Path) -> Option<Arc<Root>>) -> io::Result<Vec<Settled>> {
         // Here, and not in the first edit: both read all that is kept.
-        undo::trim(&RealFs, &self.store, None)?;
-        outcome::trim(&RealFs, &self.store, None)?;
+        self.trim()?;
         if let Some(_alone) = quiet(&self.locks) {
             // Nobody is at work, so what is being staged is abandoned.
             return Ok(self.settle(open, &|_| true, true)?);
@@ -97,7 +96,9 @@ impl State {
         Ok(settled)
     }
 
-    /// Settles what concerns a root that is used for the first time, and removes stages of it that no journal names.
+    /// Settles what concerns a root that is used for the first time, and removes stages of it that no journal names. The
+    /// caller holds no lock of it.
+    /// The caller holds no lock of it.
     pub fn recover_root(&self, root: &Arc<Root>, open: &dyn Fn(&Path) -> Option<Arc<Root>>) -> io::Result<Vec<Settled>> {
         let identity = root.identity();
         let mut settled = Vec::new();
@@ -142,6 +143,12 @@ impl State {
         Ok(undo::load(&RealFs, &self.store, txn_id)?)
     }
 
+    /// Lets go of what is kept for too long. To be called now and then.
+    pub fn trim(&self) -> io::Result<()> {
+        undo::trim(&RealFs, &self.store)?;
+        Ok(outcome::trim(&RealFs, &self.store, None)?)
+    }
+
     /// Lets go of the way back, after it was gone.
     pub fn forget_undo(&self, txn_id: &str) -> io::Result<()> {
         Ok(undo::forget(&RealFs, &self.store, txn_id)?)
@@ -161,6 +168,8 @@ pub struct Transaction<'s> {
     pub options: Options,
     /// What it does, in this order.
     pub changes: Vec<Change>,
+    /// What a repetition of the call is told when the process ends between the commit and `record`.
+    pub memo: Option<Memo>,
 }
 
 impl Transaction<'_> {
@@ -177,7 +186,8 @@ impl Transaction<'_> {
             assert!(locks.holds(root.identity()), "the caller locks every root that it writes to");
             roots.push(base(root).map_err(|errno| TransactionError::of(root.path(), errno))?);
         }
-        let engine = Engine { fs: &RealFs, store: &self.state.store, roots, txn_id: &self.txn_id, options: self.options };
+        let (store, memo) = (&self.state.store, self.memo.as_ref());
+        let engine = Engine { fs: &RealFs, store, roots, txn_id: &self.txn_id, options: self.options, memo };
         engine.run(&self.changes, record)
     }
 }

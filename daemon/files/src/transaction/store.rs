@@ -13,6 +13,8 @@ use super::{
 pub(crate) const JOURNALS: &str = "transactions";
 pub(crate) const UNDO: &str = "undo";
 pub(crate) const OUTCOMES: &str = "outcomes";
+/// Empty stages, each to be used again by its root.
+pub(crate) const STAGES_IDLE: &str = "stages";
 pub(crate) const LOCKS: &str = "locks";
 /// In [`JOURNALS`]: journals that are damaged.
 pub(crate) const QUARANTINE: &str = "damaged";
@@ -24,6 +26,7 @@ pub(crate) struct Store<F: Fs> {
     pub(crate) journals: F::Fd,
     pub(crate) undo: F::Fd,
     pub(crate) outcomes: F::Fd,
+    pub(crate) idle: F::Fd,
     pub(crate) undo_ring: Mutex<Ring>,
     pub(crate) outcome_ring: Mutex<Ring>,
     pub(crate) limits: Limits,
@@ -69,9 +72,10 @@ impl<F: Fs> Store<F> {
             again(|| fs.open(state, OsStr::new(name), Open::Folder))
         };
         let (journals, undo, outcomes) = (folder(JOURNALS)?, folder(UNDO)?, folder(OUTCOMES)?);
+        let idle = folder(STAGES_IDLE)?;
         again(|| fs.sync_folder(state))?;
         let (undo_ring, outcome_ring) = (Mutex::default(), Mutex::default());
-        Ok(Self { path, journals, undo, outcomes, undo_ring, outcome_ring, limits })
+        Ok(Self { path, journals, undo, outcomes, idle, undo_ring, outcome_ring, limits })
     }
 
     /// The folder of the journals, for messages.

@@ -14,7 +14,7 @@ use super::{
     fs::{Fs, Kind, Open, again, read_all, read_at, unless_absent, write_all},
     journal::{Journal, OpKind, Print, hex, path, put, sealed, stem, unhex, unpath, unsealed},
     metadata::Attributes,
-    ring::Entry,
+    ring::{Entry, Ring},
     stage::empty_folder,
     store::{Store, now},
 };
@@ -102,7 +102,7 @@ impl<'s, F: Fs> Saver<'s, F> {
     pub(crate) fn finish(self) -> Result<bool, Errno> {
         put(self.fs, &self.folder, std::ffi::OsStr::new(MANIFEST), &sealed(self.text), false)?;
         let entry = Entry { name: self.name.clone(), time: now(), bytes: self.bytes };
-        trim(self.fs, self.store, Some(entry))?;
+        make_room(self.fs, self.store, entry)?;
         Ok(self.bytes <= self.store.limits.undo_bytes)
     }
 
@@ -112,9 +112,29 @@ impl<'s, F: Fs> Saver<'s, F> {
     }
 }
 
-/// Lets go of what is too old or too much.
-pub(crate) fn trim<F: Fs>(fs: &F, store: &Store<F>, new: Option<Entry>) -> Result<(), Errno> {
+/// Takes a new entry in, and lets go of the oldest where there are too many bytes. What is only too old waits for
+/// [`trim`]: to remove a folder takes some file systems milliseconds, and here a caller waits.
+fn make_room<F: Fs>(fs: &F, store: &Store<F>, new: Entry) -> Result<(), Errno> {
     let mut ring = store.undo_ring.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    load_ring(fs, store, &mut ring)?;
+    ring.push(new);
+    while let Some(name) = ring.over(now(), u64::MAX, store.limits.undo_bytes) {
+        empty_folder(fs, &store.undo, &name)?;
+    }
+    Ok(())
+}
+
+/// Lets go of what is too old or too much.
+pub(crate) fn trim<F: Fs>(fs: &F, store: &Store<F>) -> Result<(), Errno> {
+    let mut ring = store.undo_ring.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    load_ring(fs, store, &mut ring)?;
+    while let Some(name) = ring.over(now(), store.limits.undo_seconds, store.limits.undo_bytes) {
+        empty_folder(fs, &store.undo, &name)?;
+    }
+    Ok(())
+}
+
+fn load_ring<F: Fs>(fs: &F, store: &Store<F>, ring: &mut Ring) -> Result<(), Errno> {
     if !ring.loaded {
         let mut entries = Vec::new();
         for name in fs.list(&store.undo)? {
@@ -131,18 +151,12 @@ pub(crate) fn trim<F: Fs>(fs: &F, store: &Store<F>, new: Option<Entry>) -> Resul
         }
         ring.load(entries);
     }
-    if let Some(new) = new {
-        ring.push(new);
-    }
-    while let Some(name) = ring.over(now(), store.limits.undo_seconds, store.limits.undo_bytes) {
-        empty_folder(fs, &store.undo, &name)?;
-    }
     Ok(())
 }
 
 /// The way back from a transaction; none when it is not kept, or no longer.
 pub(crate) fn load<F: Fs>(fs: &F, store: &Store<F>, txn_id: &str) -> Result<Option<UndoEntry>, Errno> {
-    trim(fs, store, None)?;
+    trim(fs, store)?;
     let folder = match again(|| fs.open(&store.undo, &stem(txn_id), Open::Folder)) {
         Err(Errno::NOENT) => return Ok(None),
         other => other?,

@@ -137,3 +137,18 @@ fn hard_links_are_broken_and_told() {
     assert!(matches!(world.refused(vec![write("a", "x", Expect::Any)]), TransactionError::HardLinked { count: 2, .. }));
     world.no_litter();
 }
+
+#[test]
+fn a_move_onto_a_file_replaces_it_also_where_files_are_written_in_place() {
+    let mut world = World::new();
+    world.options.write_mode = WriteMode::InPlace;
+    world.put("from", "from\n");
+    world.put("to", "to\n");
+    fs::set_permissions(world.path("from"), fs::Permissions::from_mode(0o751)).unwrap();
+    let committed = world.commit(moved("from", "to", "moved\n", "from\n").to_vec()).unwrap();
+    assert_eq!(committed.atomic, Atomic::Exchange);
+    let tree = world.tree();
+    assert_eq!(tree.len(), 1);
+    assert_eq!(tree[std::path::Path::new("to")], ("moved\n".to_owned(), 0o751));
+    world.no_litter();
+}

@@ -114,7 +114,8 @@ fn several_roots_change_as_one() {
         };
         let options = Options { durability: Durability::Process, ..Options::default() };
         let changes = vec![change(0, version("one\n")), change(1, second)];
-        Transaction { state: &one.state, txn_id: id.to_owned(), roots, options, changes }.commit(&locks, &mut |_| Ok(()))
+        Transaction { state: &one.state, txn_id: id.to_owned(), roots, options, changes, memo: None }
+            .commit(&locks, &mut |_| Ok(()))
     };
     assert!(matches!(commit("x", Expect::Absent).unwrap_err(), TransactionError::ContentChanged { .. }));
     assert_eq!((one.text("a").as_str(), two.text("a").as_str()), ("one\n", "two\n"));

@@ -189,3 +189,39 @@ fn a_folder_with_a_default_acl_gives_it_to_new_files() {
     assert_eq!(read("d/ours"), read("d/plain"));
     world.no_litter();
 }
+
+#[test]
+fn a_file_of_a_lower_layer_changes_its_inode_and_is_still_the_same_file() {
+    let world = World::new();
+    world.put("a", "a old\n");
+    world.put("d/b", "b old\n");
+    world.put("gone", "gone\n");
+    // The layers lie on two file systems, so that what is copied up gets another device.
+    let script = r#"
+        upper=$(dirname "$ROOT")/upper
+        mkdir "$upper"
+        mount -t tmpfs tmpfs "$upper"
+        mkdir "$upper/up" "$upper/work"
+        mount -t overlay -o "lowerdir=$ROOT,upperdir=$upper/up,workdir=$upper/work" overlay "$ROOT"
+        "$DRIVER" apply "$ROOT" "$STATE" id power "write:a:a new
+" "write:d/b:b new
+" "remove:gone" "add:c/d:c
+"
+        "$DRIVER" apply "$ROOT" "$STATE" refused power "write:a:never
+" "write:d/b:never
+" "add:c/d:never" || true
+        CCD_FAILPOINT=swapped:2:kill "$DRIVER" apply "$ROOT" "$STATE" killed power "write:a:never
+" "write:d/b:never
+" || true
+        "$DRIVER" recover "$ROOT" "$STATE"
+        cat "$ROOT/a" "$ROOT/d/b" "$ROOT/c/d"
+        find "$ROOT" -name '.ccd*' -o -name gone
+    "#;
+    let Some(output) = isolated(&world, script) else { return };
+    let said = said(&output);
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("committed Exchange []"), "{said}");
+    assert!(lines.next().unwrap().starts_with("refused ContentChanged"), "{said}");
+    assert_eq!(lines.collect::<Vec<_>>(), ["settled killed rolled_back", "a new", "b new", "c"], "{said}");
+    assert_eq!(journals(&world.state_path()), [""; 0]);
+}

@@ -323,7 +323,7 @@ fn nothing_is_ever_written_outside_the_root() {
             }
         });
         for round in 0..2000 {
-            let changes = vec![
+            let changes = [
                 write("d/f", &format!("inside {round}\n"), Expect::Any),
                 write("d/new", "x", Expect::Any),
                 remove("d/new2", Expect::Any),

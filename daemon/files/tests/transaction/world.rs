@@ -101,6 +101,7 @@ impl World {
             roots: vec![self.root.clone()],
             options: self.options,
             changes,
+            memo: None,
         };
         transaction.commit(&locks, &mut |_| Ok(()))
     }

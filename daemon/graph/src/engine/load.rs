@@ -102,7 +102,7 @@ impl Graph {
             name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter)).take(40).collect();
         let folder = self.shared.cache().join("roots").join(format!("{name}-{key:016x}")).join("db");
         run.folder.clone_from(&folder);
-        match store::open(&folder, &schema()) {
+        match self.shared.private(&["roots"]).and_then(|()| store::open(&folder, &schema())) {
             Ok(opened) => {
                 run.store = Some(opened.store);
                 if let Some(reason) = opened.rebuilt {

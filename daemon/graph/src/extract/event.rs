@@ -1,6 +1,9 @@
 //! Matches of the queries, read into values without nodes.
 
-use ccd_grammars::{Captured, DefinitionRole, LanguageId, Node, Point, Role, Tree};
+use std::time::Instant;
+
+use ccd_corpus::Cancel;
+use ccd_grammars::{Captured, DefinitionRole, LanguageId, Node, ParseError, Point, Role, Tree};
 
 use super::{
     expr::{self, RawSegment, bytes_of},
@@ -61,8 +64,14 @@ pub(crate) struct Event {
 }
 
 /// Reads every match of a tree. Bodies of macros that may hold items are added to `pending`.
-pub(crate) fn read(language: LanguageId, tree: &Tree, text: &[u8], events: &mut Vec<Event>, pending: &mut Vec<Within>) {
-    ccd_grammars::capture(language, tree, text, |captured| {
+pub(crate) fn read(
+    (language, tree, text): (LanguageId, &Tree, &[u8]),
+    deadline: Instant,
+    cancel: &Cancel,
+    events: &mut Vec<Event>,
+    pending: &mut Vec<Within>,
+) -> Result<(), ParseError> {
+    ccd_grammars::capture(language, tree, text, deadline, &|| cancel.is_cancelled(), |captured| {
         let (role, node) = captured.main;
         let data = match role {
             Role::Definition(role) => match (definition(language, role, &captured, text), required(language, &captured, text)) {
@@ -96,7 +105,7 @@ pub(crate) fn read(language: LanguageId, tree: &Tree, text: &[u8], events: &mut 
         };
         let (start, end) = bytes_of(node);
         events.push(Event { start, end, pattern: captured.pattern as u32, data });
-    });
+    })
 }
 
 /// `const x = require("…")` imports.

@@ -35,11 +35,19 @@ pub(crate) fn extract(
     cancel: &Cancel,
 ) -> Result<Facts, ExtractError> {
     let start = Instant::now();
+    let deadline = start + limits.parse_deadline;
+    let too_long = || {
+        let deadline_ms = u64::try_from(limits.parse_deadline.as_millis()).unwrap_or(u64::MAX);
+        ExtractError::Skipped(Skipped::ParseDeadline { deadline_ms })
+    };
     let mut events = Vec::new();
     let mut parse_error = false;
     // The whole file first, then the bodies of macros that hold items; a body may hold further macros.
     let mut pending = vec![None];
     while let Some(within) = pending.pop() {
+        if within.is_some() && Instant::now() > deadline {
+            break;
+        }
         let left = limits.parse_deadline.saturating_sub(start.elapsed());
         let parse_limits = ParseLimits { deadline: left, max_depth: limits.max_depth };
         let tree = match ccd_grammars::parse(language, text, within, parse_limits, &|| cancel.is_cancelled()) {
@@ -48,10 +56,7 @@ pub(crate) fn extract(
             // A body that does not parse in time is only not looked into.
             Err(_) if within.is_some() => continue,
             Err(ParseError::TooDeep) => return Err(ExtractError::Skipped(Skipped::TooDeep { depth: limits.max_depth })),
-            Err(ParseError::Deadline) => {
-                let deadline_ms = u64::try_from(limits.parse_deadline.as_millis()).unwrap_or(u64::MAX);
-                return Err(ExtractError::Skipped(Skipped::ParseDeadline { deadline_ms }));
-            }
+            Err(ParseError::Deadline) => return Err(too_long()),
         };
         let has_error = tree.root_node().has_error();
         if within.is_some() && (has_error || !macros::holds_items(&tree)) {
@@ -62,7 +67,11 @@ pub(crate) fn extract(
             // The tokens of this body were scanned for calls; the tree knows better.
             events.retain(|event: &event::Event| !((event.start as usize) >= start && (event.end as usize) <= end));
         }
-        event::read(language, &tree, text, &mut events, &mut pending);
+        match event::read((language, &tree, text), deadline, cancel, &mut events, &mut pending) {
+            Ok(()) => {}
+            Err(ParseError::Cancelled) => return Err(ExtractError::Cancelled),
+            Err(_) => return Err(too_long()),
+        }
     }
     Ok(build::build(language, text, events, parse_error, generated))
 }

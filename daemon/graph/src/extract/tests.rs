@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use std::time::Instant;
+
 use ccd_corpus::{Cancel, Limits};
 use ccd_grammars::LanguageId;
 use expect_test::{Expect, expect};
@@ -505,6 +507,35 @@ fn cancelled_work_gives_no_facts() {
     let text = "fn f() { g(1, 2, 3); }\n".repeat(20_000);
     let outcome = extract(LanguageId::RUST, text.as_bytes(), false, &Limits::default(), &cancel);
     assert!(matches!(outcome, Err(ExtractError::Cancelled)));
+}
+
+#[test]
+fn no_text_holds_a_worker_for_long() {
+    let lines = |text: &str, times: usize| format!("{text}\n").repeat(times);
+    let texts = [
+        (LanguageId::TYPESCRIPT, format!("if(a){{}}{}", lines("else if(b){}", 60_000))),
+        (LanguageId::TYPESCRIPT, lines("`${", 100_000)),
+        (LanguageId::TYPESCRIPT, lines("{{{{{{{{{{", 10_000)),
+        (LanguageId::JAVASCRIPT, lines("{{{{{{{{{{", 10_000)),
+        (LanguageId::TSX, lines("<a>", 100_000)),
+        (LanguageId::TYPESCRIPT, lines("try{", 50_000)),
+        (LanguageId::RUST, format!("fn f() {{ if a {{}} {}", lines("else if b {}", 60_000))),
+        (LanguageId::RUST, lines("cfg_x!{", 30_000)),
+        (LanguageId::RUST, format!("fn f() {{ {}", lines("|x|", 100_000))),
+        (LanguageId::RUST, lines("mod a {", 100_000)),
+        (LanguageId::GO, format!("package a\nvar x = {}", lines("[", 100_000))),
+        (LanguageId::GO, format!("package a\nvar x = {}", lines("((((((((((", 10_000))),
+        (LanguageId::PYTHON, format!("x = {}", lines("[[[[[[[[[[", 10_000))),
+        (LanguageId::PYTHON, format!("if a: pass\n{}", lines("elif b: pass", 60_000))),
+    ];
+    let limits = Limits::default();
+    for (language, text) in texts {
+        let start = Instant::now();
+        let outcome = extract(language, text.as_bytes(), false, &limits, &Cancel::new());
+        let (took, shown) = (start.elapsed(), &text[..20]);
+        println!("{} {shown:?}: {took:?}, {}", language.name(), if outcome.is_ok() { "indexed" } else { "skipped" });
+        assert!(took < limits.parse_deadline * 5, "{} {shown:?} took {took:?}", language.name());
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! What a change can reach.
 
-use ccd_corpus::Cancel;
+use std::path::Path;
+
+use ccd_corpus::{Cancel, Looked, Skipped};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::views::{EdgeAt, EdgeViews, order};
@@ -10,6 +12,23 @@ use crate::{Answer, Confidence, EdgeKind, Impact, ImpactQuery, QueryError, Symbo
 const MAX_NODES: usize = 50_000;
 
 impl Graph {
+    /// Why a path is no file of the graph.
+    fn why_unknown(&self, rel: &Path) -> QueryError {
+        match ccd_corpus::look(&self.root, rel, &self.limits) {
+            Looked::Gone => Skipped::NotFound.into(),
+            Looked::Folder => Skipped::IsDirectory.into(),
+            Looked::Skipped(skipped) => skipped.into(),
+            Looked::Manifest | Looked::IgnoreFile | Looked::Other => {
+                QueryError::LanguageUnsupported { rel: rel.display().to_string() }
+            }
+            Looked::Source(_) => match ccd_corpus::read(&self.root, rel, &self.limits) {
+                Err(skipped) => skipped.into(),
+                // It is new; the run that takes it in has not ended.
+                Ok(_) => QueryError::NotReady { done: 0, total: 0 },
+            },
+        }
+    }
+
     /// The symbols that a change of others can reach, nearest first. A step that may mean several definitions is
     /// told, and not followed further.
     pub fn impact(&self, query: &ImpactQuery, cancel: &Cancel) -> Result<Answer<Impact>, QueryError> {
@@ -21,7 +40,7 @@ impl Graph {
         }
         for rel in &query.files {
             let file = contents.model.file_at(rel).and_then(|id| contents.model.file(id));
-            let file = file.ok_or_else(|| QueryError::LanguageUnsupported { rel: rel.display().to_string() })?;
+            let file = file.ok_or_else(|| self.why_unknown(rel))?;
             frontier.extend(file.symbols.iter().copied());
         }
         let wanted = |kind: EdgeKind| {

@@ -47,7 +47,7 @@ impl Project {
 
     /// The same tree and cache, as another process would find them.
     pub(crate) fn reopen(self) -> Self {
-        self.graph.close();
+        self.graph.close(std::time::Instant::now());
         self.shared.close();
         drop(self.graph);
         drop(self.shared);

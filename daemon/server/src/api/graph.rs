@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use ccd_graph::{Answer, CallQuery, ImpactQuery, ImportQuery, ImportSubject, IndexRequest, Page, SearchQuery, SymbolQuery};
 use ccd_protocol::{
-    ErrorKind, PositionOrName, RpcError,
+    PositionOrName, RpcError,
     graph::{
         self as wire, CalleesParams, CallersParams, DigestParams, DigestResult, EdgesResult, ImpactLevel, ImpactParams,
         ImpactResult, ImportersParams, ImportsParams, IndexParams, IndexResult, OutlineParams, OutlineResult, PathParams,
@@ -64,7 +64,7 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
     }
     let first = paths.first().cloned().filter(|_| params.workspace.is_none()).map(|path| ("paths", path));
     let target = call.target(Where { workspace: params.workspace, path: first }).await?;
-    let workspace = Arc::clone(&target.workspace);
+    let workspace = target.workspace;
     let subject = Subject { daemon: Arc::clone(&call.daemon), workspace: Arc::clone(&workspace), rel: PathBuf::new() };
     let rels = if paths.is_empty() {
         None
@@ -74,7 +74,7 @@ pub(super) async fn index(call: Call, params: IndexParams) -> Result<IndexResult
                 .await??,
         )
     };
-    let graph = workspace.graph().ok_or_else(|| RpcError::new(ErrorKind::Retiring, "The daemon is ending."))?;
+    let graph = workspace.graph().ok_or_else(|| closed(&workspace))?;
     let full = params.full.unwrap_or(false);
     let (daemon, runner) = (Arc::clone(&call.daemon), Arc::clone(&workspace));
     let control = Arc::clone(&call.control);

@@ -9,7 +9,7 @@ use ccd_text::{LineIndex, Version};
 use crate::{
     rpc::{call::Call, params::wrong},
     workspaces::{
-        Where,
+        Where, gone,
         place::{absolute, shown},
     },
 };
@@ -45,6 +45,9 @@ pub(super) async fn read(call: Call, params: ReadParams) -> Result<ReadResult, R
     let run = super::edit::run(&call, params.run_id.as_deref())?;
     let result = call.query(move |_| {
         let workspace = &target.workspace;
+        if !workspace.stands() {
+            return Err(gone(workspace));
+        }
         let file =
             workspace.root().read(&target.rel, FILE).map_err(|error| daemon.workspaces.file_error(workspace, &path, &error))?;
         if let Some(run) = &run {

@@ -55,6 +55,16 @@ pub(super) fn closed(workspace: &Workspace) -> RpcError {
         .with("open", Vec::<String>::new())
 }
 
+/// The root was moved or replaced while the call waited; the next one finds out what is there now.
+pub(super) fn moved(subject: &Subject) -> RpcError {
+    RpcError::new(
+        ErrorKind::IndexNotReady,
+        format!("The root {} was moved or replaced meanwhile. Try again.", subject.workspace.path),
+    )
+    .with("done", 0)
+    .with("total", 0)
+}
+
 pub(super) fn explain(subject: &Subject, graph: &Graph, error: QueryError) -> RpcError {
     let root = &*subject.workspace.path;
     match error {

@@ -8,17 +8,22 @@ mod values;
 
 use std::{
     collections::BTreeMap,
-    io,
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
+use rustix::fs::{Mode, OFlags};
 use serde_json::Value;
 
-pub use sections::{Config, Durability, HardLinks, Index, Metadata, WatchMode, WriteMode};
+pub use sections::{Config, Durability, Edit, HardLinks, Index, Metadata, WatchMode, WriteMode};
 pub use values::{IdleExit, Level, Whole};
 
 /// Keys that take effect with the next daemon.
 const NEEDS_RESTART: [&str; 3] = ["log.file_mib", "log.files", "daemon.workers"];
+
+/// Bytes of the file.
+const LONGEST: u64 = 1 << 20;
 
 /// What is wrong with the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,11 +39,26 @@ pub struct ConfigError {
 
 /// Reads and checks a file.
 pub fn load(file: &Path) -> Result<Config, ConfigError> {
-    match std::fs::read_to_string(file) {
+    match text_of(file) {
         Ok(text) => parse(file, &text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Config::default()),
         Err(error) => Err(ConfigError { file: file.to_path_buf(), line: None, reason: format!("cannot be read: {error}") }),
     }
+}
+
+/// A FIFO or a device must not hold up the start, or be read without end.
+fn text_of(file: &Path) -> io::Result<String> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let opened = File::from(rustix::fs::open(file, flags, Mode::empty())?);
+    if !opened.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut text = String::new();
+    opened.take(LONGEST + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > LONGEST {
+        return Err(io::Error::other(format!("it is longer than {LONGEST} bytes")));
+    }
+    Ok(text)
 }
 
 fn parse(file: &Path, text: &str) -> Result<Config, ConfigError> {
@@ -135,6 +155,8 @@ mod tests {
         check("[limits.deadline_s]\ngraph.search = 5\n\"graph.index\" = 60\nedit.apply_patch = 30\n", "ok");
         check("[limits.deadline_s]\ngraph.search = 61\n", "c.toml, line 2: must be 1 to 60 for graph.search, not 61");
         check("[limits.deadline_s]\nfoo.bar = 5\n", "c.toml, line 2: there is no method `foo.bar`");
+        check("[limits.deadline_s]\n\"graph.nope\" = 3\n", "c.toml, line 2: there is no method `graph.nope`");
+        check("[limits.deadline_s]\nlsp.hover = 3\n", "ok");
     }
 
     #[test]

@@ -366,10 +366,31 @@ section! {
     RootSection {
         /// As `[index]`; what is left out is as there.
         index: RootIndex = RootIndex::default(),
-        /// As `[edit]`.
-        edit: Option<Edit> = None,
+        /// As `[edit]`; what is left out is as there. What is kept for undo and outcomes is kept for all roots together.
+        edit: RootEdit = RootEdit::default(),
         /// As `[lsp]`, of which only `disable` counts.
         lsp: Option<RootLsp> = None,
+    }
+}
+section! {
+    /// `[roots."/abs/path".edit]`.
+    RootEdit {
+        /// What a change survives.
+        durability: Option<Durability> = None,
+        /// How a file is written.
+        write_mode: Option<WriteMode> = None,
+        /// What happens to metadata that cannot be kept.
+        metadata: Option<Metadata> = None,
+        /// What happens to files of several names.
+        hard_links: Option<HardLinks> = None,
+        /// MiB of a file that is patched.
+        patch_file_mib: Option<Whole<1, 1024>> = None,
+        /// MiB of a file that is written.
+        write_mib: Option<Whole<1, 1024>> = None,
+        /// Files that need a word more.
+        protected: Option<Vec<Glob>> = None,
+        /// Exceptions from it.
+        unprotected: Option<Vec<Glob>> = None,
     }
 }
 section! {
@@ -396,6 +417,22 @@ section! {
 }
 
 impl Config {
+    /// `[edit]` as it holds for one root.
+    pub fn edit_of(&self, root: &str) -> Edit {
+        let mut edit = self.edit.clone();
+        if let Some(own) = self.roots.get(root).map(|section| section.edit.clone()) {
+            edit.durability = own.durability.unwrap_or(edit.durability);
+            edit.write_mode = own.write_mode.unwrap_or(edit.write_mode);
+            edit.metadata = own.metadata.unwrap_or(edit.metadata);
+            edit.hard_links = own.hard_links.unwrap_or(edit.hard_links);
+            edit.patch_file_mib = own.patch_file_mib.unwrap_or(edit.patch_file_mib);
+            edit.write_mib = own.write_mib.unwrap_or(edit.write_mib);
+            edit.protected = own.protected.or(edit.protected);
+            edit.unprotected = own.unprotected.unwrap_or(edit.unprotected);
+        }
+        edit
+    }
+
     /// `[index]` as it holds for one root.
     pub fn index_of(&self, root: &str) -> Index {
         let mut index = self.index.clone();

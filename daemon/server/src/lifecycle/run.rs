@@ -22,8 +22,12 @@ use crate::{
     telemetry::{self, LogFile},
 };
 
-/// Draining takes no longer.
-const DRAIN: Duration = Duration::from_secs(15);
+/// Calls under way have this long to end. With what follows, an end takes 15 s at most.
+const DRAIN: Duration = Duration::from_secs(13);
+/// Threads that still work have this long.
+const THREADS: Duration = Duration::from_millis(500);
+/// Graphs are written out within this.
+const CLOSE: Duration = Duration::from_secs(1);
 /// How often draining looks whether the last connection is gone.
 const DRAIN_LOOK: Duration = Duration::from_millis(10);
 /// Threads for the sockets: one can parse a large request while the other answers.
@@ -121,6 +125,10 @@ pub fn start(paths: Paths) -> Result<Started, StartError> {
     let lock = Arc::new(Lock::take(&paths.lock(), &paths.socket)?);
     let config = config::load(&paths.config_file())?;
     private_folder(&paths.state)?;
+    // It is made when it is needed; one that is there is checked before anybody is served.
+    if paths.cache.symlink_metadata().is_ok() {
+        private_folder(&paths.cache)?;
+    }
     let log = LogFile {
         folder: &paths.state,
         bytes: config.log.file_mib.0 << 20,
@@ -189,8 +197,8 @@ impl Started {
             }
         });
         // Work that ignores its token must not keep the process.
-        runtime.shutdown_timeout(Duration::from_millis(500));
-        daemon.workspaces.close_all();
+        runtime.shutdown_timeout(THREADS);
+        daemon.workspaces.close_all(CLOSE);
         daemon.graphs.close();
         // Only now may the next daemon open what this one had open.
         drop(lock);

@@ -30,14 +30,23 @@ pub(crate) async fn guard(daemon: Arc<Daemon>, lock: Arc<Lock>, place: Place) {
         tokio::time::sleep(GUARD).await;
         // A few stats of folders of our own, in memory of the kernel.
         daemon.check_executable();
-        if !lock.is_current() {
-            tracing::error!("the lock file was removed or replaced");
-            daemon.begin_drain("the lock file was removed or replaced");
-        } else if !place.is_current() {
-            tracing::error!("the socket was removed or replaced");
-            daemon.begin_drain("the socket was removed or replaced");
+        if let Some(reason) = lost(&daemon, &lock, &place) {
+            tracing::error!("{reason}");
+            daemon.begin_drain(reason);
         }
     }
+}
+
+/// What this daemon has lost. One that ends removes its socket itself, after it began to drain: so that is asked last.
+fn lost(daemon: &Daemon, lock: &Lock, place: &Place) -> Option<&'static str> {
+    let reason = if !lock.is_current() {
+        "the lock file was removed or replaced"
+    } else if !place.is_current() {
+        "the socket was removed or replaced"
+    } else {
+        return None;
+    };
+    (!daemon.is_draining()).then_some(reason)
 }
 
 /// Ends a daemon that nobody has been connected to for long enough.
@@ -74,4 +83,28 @@ async fn ask(socket: &Path) -> io::Result<()> {
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).await?;
     if line.is_empty() { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        config::Config,
+        lifecycle::{Paths, listener::Listener},
+    };
+
+    #[test]
+    fn a_socket_that_is_gone_is_told_unless_the_daemon_ends() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = Paths::below(folder.path());
+        std::fs::create_dir(&paths.runtime).expect("made");
+        let lock = Lock::take(&paths.lock(), &paths.socket).expect("free");
+        let place = Listener::bind(&paths.socket).expect("bound").place();
+        let daemon = Daemon::new(paths, Config::default(), false);
+        assert_eq!(lost(&daemon, &lock, &place), None);
+        place.remove();
+        assert_eq!(lost(&daemon, &lock, &place), Some("the socket was removed or replaced"));
+        daemon.begin_drain("test");
+        assert_eq!(lost(&daemon, &lock, &place), None);
+    }
 }

@@ -12,6 +12,7 @@ mod http;
 mod lines;
 pub(crate) mod params;
 pub(crate) mod peer;
+mod strict;
 pub(crate) mod subscriptions;
 pub(crate) mod table;
 

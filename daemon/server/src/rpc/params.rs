@@ -3,6 +3,8 @@
 use ccd_protocol::{ErrorKind, RpcError};
 use serde::de::DeserializeOwned;
 
+use crate::rpc::strict::Strict;
+
 /// Text of the caller that an error repeats, in bytes at most.
 const QUOTED: usize = 200;
 
@@ -10,7 +12,7 @@ const QUOTED: usize = 200;
 pub(crate) fn read<T: DeserializeOwned>(raw: Option<&str>) -> Result<T, RpcError> {
     let text = raw.unwrap_or("{}");
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    serde_path_to_error::deserialize(&mut deserializer).map_err(|error| explain(&error))
+    serde_path_to_error::deserialize(Strict(&mut deserializer)).map_err(|error| explain(&error))
 }
 
 /// An error of a field that was read but cannot be used.
@@ -56,10 +58,9 @@ fn explain(error: &serde_path_to_error::Error<serde_json::Error>) -> RpcError {
     let field = if path.is_empty() || path == "." { "params".to_owned() } else { path };
     let expected = match said.rsplit_once(", expected ") {
         Some((_, "u32" | "u64")) => "a whole number from 0".to_owned(),
+        // The names of our types say nothing to a caller.
+        Some((_, expected)) if expected.starts_with("struct ") => "an object".to_owned(),
         Some((_, expected)) => clip(expected),
-        None if said.contains("PositionOrName") => {
-            "an id or a name (a string), or a place {path, line, and column or text}".to_owned()
-        }
         None => clip(said),
     };
     RpcError::new(ErrorKind::InvalidParams, format!("The field `{field}` is wrong: expected {expected}."))
@@ -140,7 +141,11 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use ccd_protocol::graph::{CallersParams, SearchParams};
+    use ccd_protocol::{
+        daemon::HelloParams,
+        edit::EditParams,
+        graph::{CallersParams, SearchParams},
+    };
 
     use super::*;
 
@@ -171,6 +176,28 @@ mod tests {
             "symbol",
             "The field `symbol` is wrong: expected an id or a name (a string), or a place {path, line, and column or text}.",
         );
+    }
+
+    #[test]
+    fn an_array_is_no_object() {
+        check::<HelloParams>(
+            r#"{"protocol":1,"client":["x","1"]}"#,
+            "client",
+            "The field `client` is wrong: expected an object.",
+        );
+        check::<HelloParams>("[1]", "params", "The field `params` is wrong: expected an object.");
+        check::<CallersParams>(
+            r#"{"symbol":["/p/b.py",2,1]}"#,
+            "symbol",
+            "The field `symbol` is wrong: expected an id or a name (a string), or a place {path, line, and column or text}.",
+        );
+        check::<CallersParams>(
+            r#"{"symbol":{"path":"/p/b.py","line":2,"colum":1}}"#,
+            "symbol.colum",
+            "There is no field `symbol.colum`; did you mean `column`?",
+        );
+        let edits = r#"{"path":"/p","edits":[{"range":{"start":[1,1],"end":{"line":1,"column":1}},"new":""}]}"#;
+        check::<EditParams>(edits, "edits[0].range.start", "The field `edits[0].range.start` is wrong: expected an object.");
     }
 
     #[test]

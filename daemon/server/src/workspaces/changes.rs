@@ -73,7 +73,8 @@ fn take(daemon: &Daemon, workspace: &Arc<Workspace>, event: Event) {
     }
 }
 
-/// Ignore rules say which files there are, and another commit changes many of them.
+/// Ignore rules and the marks of caches say which files there are, and another commit changes many of them.
 fn changes_everything(rel: &Path) -> bool {
-    matches!(rel.file_name().and_then(OsStr::to_str), Some(".gitignore" | ".ignore")) || rel == Path::new(".git/HEAD")
+    matches!(rel.file_name().and_then(OsStr::to_str), Some(".gitignore" | ".ignore" | "CACHEDIR.TAG" | "pyvenv.cfg"))
+        || ccd_watch::REPOSITORY.iter().any(|part| rel == Path::new(part))
 }

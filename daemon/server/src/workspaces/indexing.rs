@@ -150,6 +150,10 @@ impl Workspace {
             () = self.closed.cancelled() => return Err(RunError::Closed),
         };
         self.runs.send_modify(|runs| *runs += 1);
+        if matches!(report, Err(IndexError::Root(_))) {
+            locked(&self.queue).gone = true;
+            self.queued.notify_one();
+        }
         let (report, state) = report?;
         if full {
             *locked(&self.last_full) = Some(Instant::now());
@@ -297,7 +301,6 @@ async fn work_off(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, mut work: Qu
         Ok(report) => tracing::debug!(root = %workspace.path, ?report, "indexed"),
         Err(RunError::Index(IndexError::Root(reason))) => {
             tracing::warn!(root = %workspace.path, reason, "the root cannot be read");
-            locked(&workspace.queue).gone = true;
         }
         Err(error) => tracing::warn!(root = %workspace.path, %error, "an index run failed"),
     }
@@ -342,9 +345,10 @@ async fn watch(daemon: &Arc<Daemon>, workspace: &Arc<Workspace>, folders: Folder
                 }
             }
         };
-        if workspace.root().stat(Path::new(".git")).is_ok_and(|stat| stat.is_dir) {
-            folders.push(PathBuf::from(".git"));
-        }
+        let root = workspace.root();
+        let is_folder = |rel: &&str| root.stat(Path::new(rel)).is_ok_and(|stat| stat.is_dir);
+        folders.extend([".git", ".git/info"].into_iter().filter(is_folder).map(PathBuf::from));
+        folders.extend(ccd_corpus::git_folder(&root));
         let state = daemon.workspaces.watcher.watch(Path::new(&*workspace.path), &folders);
         if let ccd_watch::State::Degraded { why } = state {
             tracing::warn!(root = %workspace.path, why, "the workspace is not watched");

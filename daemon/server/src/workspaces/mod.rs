@@ -17,7 +17,7 @@ use std::{
         Arc, Weak,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use ccd_files::{FileError, Root, RootError};
@@ -56,6 +56,7 @@ pub(crate) struct Workspaces {
 }
 
 /// What a call is about: its workspace, and its path in it.
+#[derive(Clone)]
 pub(crate) struct Target {
     pub(crate) workspace: Arc<Workspace>,
     /// Relative to the root; empty if the call has no path.
@@ -143,12 +144,16 @@ impl Workspaces {
 
     /// Opens a root, or gives the one that is open. Blocks.
     pub(crate) fn open(&self, field: &str, given: &str) -> Result<Arc<Workspace>, RpcError> {
-        if let Some(found) = self.find(given) {
-            return Ok(found);
+        let found = self.find(given);
+        if let Some(found) = found.as_ref().filter(|found| found.stands()) {
+            return Ok(Arc::clone(found));
         }
         let path = absolute(field, given)?;
         let daemon = self.daemon.upgrade().ok_or_else(|| RpcError::new(ErrorKind::Retiring, "The daemon is ending."))?;
-        let root = Root::open(&path, daemon.home().as_deref()).map_err(|error| self.refused(field, given, &error))?;
+        let root = Root::open(&path, daemon.home().as_deref()).map_err(|error| match (&error, &found) {
+            (RootError::NotFound, Some(lost)) => gone(lost),
+            _ => self.refused(field, given, &error),
+        })?;
         let canonical: Arc<str> = shown(root.path()).into();
         if self.names.len() >= NAMES {
             self.names.clear();
@@ -278,6 +283,9 @@ impl Workspaces {
             (None, Some(path)) => self.containing_real(path).ok_or_else(|| self.unknown(None))?,
             (None, None) => cwd.and_then(|cwd| self.containing_real(cwd)).ok_or_else(|| self.unknown(None))?,
         };
+        if !workspace.stands() {
+            return Err(gone(&workspace));
+        }
         let rel = match &path {
             None => PathBuf::new(),
             Some(path) => match workspace.root().relative(path) {
@@ -361,25 +369,41 @@ impl Workspaces {
         }
     }
 
-    /// Closes all of them, at the end.
-    pub(crate) fn close_all(&self) {
-        for workspace in self.all() {
-            self.close(&workspace);
+    /// Closes all of them, at the end. A run that does not heed its token is not waited for: the process ends it.
+    pub(crate) fn close_all(&self, within: Duration) {
+        let until = Instant::now() + within;
+        let all = self.all();
+        for workspace in &all {
+            workspace.end();
+        }
+        for workspace in all {
+            self.watcher.unwatch(Path::new(&*workspace.path));
+            workspace.close_by(until);
         }
     }
+}
+
+/// The root of an open workspace is not at its place.
+pub(crate) fn gone(workspace: &Workspace) -> RpcError {
+    RpcError::new(
+        ErrorKind::NotFound,
+        format!("The root {} is gone: it was removed or renamed. Calls are answered again when it is back.", workspace.path),
+    )
+    .with("path", workspace.path.to_string())
 }
 
 impl Call {
     /// What the call is about.
     pub(crate) async fn target(&self, at: Where) -> Result<Target, RpcError> {
         let cwd = self.peer.greeting().cwd;
-        let target = match self.daemon.workspaces.resolve_fast(&at, cwd.as_deref()) {
-            Some(target) => target?,
-            None => {
-                let daemon = Arc::clone(&self.daemon);
-                self.query(move |_| daemon.workspaces.resolve_slow(&at, cwd.as_deref())).await??
-            }
-        };
+        let known = self.daemon.workspaces.resolve_fast(&at, cwd.as_deref()).transpose()?;
+        let daemon = Arc::clone(&self.daemon);
+        let found = self.query(move |_| match known {
+            // One look at the disk, or what is answered may be of a folder that lies elsewhere by now.
+            Some(target) if target.workspace.stands() => Ok(target),
+            _ => daemon.workspaces.resolve_slow(&at, cwd.as_deref()),
+        });
+        let target = found.await??;
         target.workspace.touch();
         Ok(target)
     }

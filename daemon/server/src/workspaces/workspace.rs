@@ -141,10 +141,15 @@ impl Workspace {
 
     /// The graph; made anew if it was unloaded. Making one opens nothing.
     pub(crate) fn graph(&self) -> Option<Arc<Graph>> {
+        self.root_and_graph().map(|(_, graph)| graph)
+    }
+
+    /// The graph with the root that it is of.
+    pub(crate) fn root_and_graph(&self) -> Option<(Arc<Root>, Arc<Graph>)> {
         let daemon = self.daemon().filter(|_| !self.closed.is_cancelled())?;
         let mut core = locked(&self.core);
         if let Some(graph) = &core.graph {
-            return Some(Arc::clone(graph));
+            return Some((Arc::clone(&core.root), Arc::clone(graph)));
         }
         let limits = self.index_limits(&daemon);
         let graph = Arc::new(Graph::new(Arc::clone(&core.root), Arc::clone(&daemon.graphs), limits));
@@ -152,7 +157,7 @@ impl Workspace {
         *locked(&self.seen) = None;
         core.incarnation += 1;
         self.indexed.store(false, Relaxed);
-        Some(graph)
+        Some((Arc::clone(&core.root), graph))
     }
 
     /// Which graph of this workspace it is, for cursors.
@@ -192,10 +197,14 @@ impl Workspace {
     }
 
     /// Looks at the graph after a run. Waits for questions that are being answered: for workers only.
-    pub(super) fn look(&self, graph: &Graph) -> State {
+    pub(super) fn look(&self, graph: &Arc<Graph>) -> State {
         let status = graph.status();
         let state = status.state;
-        *locked(&self.seen) = Some(Seen { state, status });
+        let core = locked(&self.core);
+        // A graph of a root that was replaced meanwhile says nothing of the one that is here now.
+        if core.graph.as_ref().is_some_and(|current| Arc::ptr_eq(current, graph)) {
+            *locked(&self.seen) = Some(Seen { state, status });
+        }
         state
     }
 
@@ -293,7 +302,7 @@ impl Workspace {
         let workspace = Arc::clone(self);
         let unloaded = tokio::task::spawn_blocking(move || {
             let _gate = gate;
-            workspace.drop_graph()
+            workspace.drop_graph(Instant::now())
         });
         if unloaded.await.unwrap_or(false) {
             self.rescan();
@@ -304,19 +313,45 @@ impl Workspace {
     pub(super) fn unload(&self) -> bool {
         // A run that is under way uses it.
         let Ok(_gate) = Arc::clone(&self.gate).try_acquire_owned() else { return false };
-        self.drop_graph()
+        self.drop_graph(Instant::now())
     }
 
-    fn drop_graph(&self) -> bool {
+    fn drop_graph(&self, until: Instant) -> bool {
         let graph = locked(&self.core).graph.take();
         *locked(&self.seen) = None;
         self.indexed.store(false, Relaxed);
         match graph {
             Some(graph) => {
-                graph.close();
+                graph.close(until);
                 true
             }
             None => false,
+        }
+    }
+
+    /// Whether the folder at the root's path is the one that is held open. One that was put there in its place is taken
+    /// up, with an empty graph; if there is none, the root counts as gone until it is back. The watcher alone cannot tell:
+    /// it hears nothing when a folder above the root is renamed. Blocks.
+    pub(crate) fn stands(&self) -> bool {
+        let Some(daemon) = self.daemon() else { return false };
+        if !locked(&self.queue).gone && self.root().is_current() {
+            return true;
+        }
+        // What is watched are the folders that were moved away.
+        daemon.workspaces.watcher.unwatch(Path::new(&*self.path));
+        match Root::open(Path::new(&*self.path), daemon.home().as_deref()) {
+            Ok(root) if root.path() == Path::new(&*self.path) => {
+                tracing::info!(root = %self.path, "the root was replaced");
+                locked(&self.queue).gone = false;
+                self.replace_root(root);
+                true
+            }
+            _ => {
+                locked(&self.queue).gone = true;
+                // The task that works off the queue looks for it from now on.
+                self.queued.notify_one();
+                false
+            }
         }
     }
 
@@ -334,15 +369,24 @@ impl Workspace {
         self.closed.cancelled().await;
     }
 
-    /// Ends its task and its run, and writes the graph out. Blocks.
-    pub(super) fn close(&self) {
+    /// Ends its task and its run, without waiting for them.
+    pub(super) fn end(&self) {
         self.closed.cancel();
-        // Its token is set by that; it looks at it after each file.
-        let until = Instant::now() + LEAVING;
+    }
+
+    /// Ends its task and its run, and writes the graph out. Blocks for [`LEAVING`] at most.
+    pub(super) fn close(&self) {
+        self.close_by(Instant::now() + LEAVING);
+    }
+
+    /// The same until a moment; a run that goes on after it keeps its graph.
+    pub(super) fn close_by(&self, until: Instant) {
+        self.end();
+        // The token of the run is set by that; it looks at it after each file.
         while self.gate.available_permits() == 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
-        self.drop_graph();
+        self.drop_graph(until);
     }
 }
 

@@ -36,3 +36,8 @@ pub(super) fn write(root: &Path) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Whether every file of it is as it was written.
+pub(super) fn is_whole(root: &Path) -> bool {
+    FILES.iter().all(|(path, text)| fs::read(root.join(path)).is_ok_and(|bytes| bytes == text.as_bytes()))
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use ccd_client::{Client, ClientError, render};
 use ccd_protocol::{
     Method, PositionOrName,
+    edit::{ApplyPatch, ApplyPatchParams, EditOutcome, Undo, UndoParams},
     graph::{Callers, CallersParams, Edge, Impact, ImpactParams, Index, IndexParams, Search, SearchParams},
 };
 
@@ -93,7 +94,76 @@ pub(super) async fn all(session: &Session, client: &Client, root: &Path) -> Resu
             },
         )
         .await?;
+    change(&mut steps, &root).await?;
     steps.finish()
+}
+
+/// Over two files: a function out of another one, and a further caller of it.
+const PATCH: &str = "\
+*** Begin Patch
+*** Update File: price/src/total.rs
+@@ pub fn discounted(item: &Item) -> u64 {
+-    item.cents * (item.count - item.count / 10)
++    item.cents * (item.count - free(item.count))
+ }
++
++/// Every tenth piece.
++pub fn free(count: u64) -> u64 {
++    count / 10
++}
+*** Update File: price/src/invoice.rs
+@@
+-use crate::total::{Item, total};
++use crate::total::{Item, free, total};
+@@ pub fn invoice_line(items: &[Item]) -> String {
+     let cents = total(items);
+     format!(\"{}.{:02}\", cents / 100, cents % 100)
+ }
++
++/// What a customer likes to read.
++pub fn free_line(items: &[Item]) -> String {
++    let pieces: u64 = items.iter().map(|item| free(item.count)).sum();
++    format!(\"{pieces} for free\")
++}
+*** End Patch
+";
+
+/// Patches two files, asks the graph about what is new, and takes it back.
+async fn change(steps: &mut Steps<'_>, root: &str) -> Result<(), Failure> {
+    let workspace = || Some(root.to_owned());
+    let params = ApplyPatchParams { workspace: workspace(), patch: PATCH.to_owned(), ..ApplyPatchParams::default() };
+    let wrote = |result: &EditOutcome| {
+        let files: Vec<&str> = result.files.iter().map(|file| file.rel.as_str()).collect();
+        let both = files == ["price/src/total.rs", "price/src/invoice.rs"];
+        expect(result.applied && both, format!("two changed files, not {files:?}"))
+    };
+    let what = "Change two files at once, all of it or nothing: `ccctl patch <PATCH`";
+    let Some(patched) = steps.step::<ApplyPatch>("patch", what, &params, render::edit, wrote).await? else { return Ok(()) };
+
+    let free = PositionOrName::Name("free".to_owned());
+    let params = CallersParams { workspace: workspace(), symbol: free, ..CallersParams::default() };
+    let text = |result: &_, options| render::edges(result, render::Direction::In, "caller", options);
+    steps
+        .step::<Callers>("callers", "The graph has followed: `ccctl callers free`", &params, text, |result| {
+            let calls = |caller: &str| result.edges.iter().any(|edge| edge.from.name == caller);
+            expect(calls("discounted") && calls("free_line"), "calls in discounted and in free_line".to_owned())
+        })
+        .await?;
+
+    let params = UndoParams { workspace: workspace(), undo_txn_id: patched.txn_id, ..UndoParams::default() };
+    steps
+        .step::<Undo>("undo", "Take it back: `ccctl undo TXN`", &params, render::edit, |result| {
+            expect(result.applied && sample::is_whole(Path::new(root)), "every file as it was".to_owned())
+        })
+        .await?;
+
+    let params = SearchParams { workspace: workspace(), query: "free".to_owned(), ..SearchParams::default() };
+    steps
+        .step::<Search>("search", "And the graph knows it: `ccctl search free`", &params, render::search, |result| {
+            expect(result.total == 0, format!("nothing, not {}", result.total))
+        })
+        .await?;
+    Ok(())
 }
 
 fn expect(holds: bool, what: String) -> Result<(), String> {
@@ -101,6 +171,7 @@ fn expect(holds: bool, what: String) -> Result<(), String> {
 }
 
 impl Steps<'_> {
+    /// The result, if there is one.
     async fn step<M: Method>(
         &mut self,
         id: &str,
@@ -108,7 +179,7 @@ impl Steps<'_> {
         params: &M::Params,
         text: impl FnOnce(&M::Result, render::Options) -> String,
         check: impl FnOnce(&M::Result) -> Result<(), String>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<M::Result>, Failure> {
         let number = self.done.len() + 1;
         let result: Result<M::Result, ClientError> = self.client.call::<M>(params).await;
         let (shown, verdict) = match &result {
@@ -123,7 +194,7 @@ impl Steps<'_> {
             outcome::note(&format!("   step {number} is not as it should be: expected {expected}"));
         }
         self.done.push(serde_json::json!({ "step": id, "what": what, "ok": verdict.is_ok(), "output": shown }));
-        Ok(())
+        Ok(result.ok())
     }
 
     fn finish(self) -> Result<Exit, Failure> {

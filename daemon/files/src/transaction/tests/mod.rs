@@ -5,6 +5,7 @@
 mod crash;
 mod fault;
 mod faults;
+mod journals;
 mod power;
 
 use std::{ffi::OsStr, path::PathBuf};
@@ -46,6 +47,16 @@ pub(crate) fn scene<F: Fs>(fs: &F, top: &F::Fd, path: PathBuf) -> Scene<F> {
     Scene { base: Base { fd: root, path: path.join("root"), dev: meta.dev, ino: meta.ino }, state: open("state") }
 }
 
+/// Puts an idle stage where an earlier transaction leaves it.
+pub(crate) fn warm<F: Fs>(fs: &F, scene: &Scene<F>) {
+    let store = Store::open(fs, &scene.state, scene.base.path.clone(), Limits::default()).unwrap();
+    let name = format!("{}-{}", scene.base.dev, scene.base.ino);
+    fs.make_folder(&store.idle, OsStr::new(&name), 0o700).unwrap();
+    let stages = fs.open(&store.idle, OsStr::new(&name), Open::Folder).unwrap();
+    fs.make_folder(&stages, OsStr::new("idle"), 0o700).unwrap();
+    fs.open(&stages, OsStr::new(".gitignore"), Open::Create(0o600)).unwrap();
+}
+
 /// Longer than one piece of a write in memory.
 pub(crate) const OLD: [(&str, &str); 3] = [
     ("a", "a old, and longer than what the model of a disk writes in one piece, for a file that is written in place\n"),
@@ -82,7 +93,7 @@ pub(crate) fn options(durability: Durability, write_mode: WriteMode) -> Options 
 pub(crate) fn run<F: Fs>(fs: &F, scene: &Scene<F>, options: Options) -> Result<Committed, TransactionError> {
     let fail = |errno| TransactionError::of(&scene.base.path, errno);
     let store = Store::open(fs, &scene.state, scene.base.path.clone(), Limits::default()).map_err(fail)?;
-    let engine = Engine { fs, store: &store, roots: vec![scene.base.clone()], txn_id: TXN, options };
+    let engine = Engine { fs, store: &store, roots: vec![scene.base.clone()], txn_id: TXN, options, memo: None };
     engine.run(&changes(), &mut |_| {
         let outcome = Outcome {
             txn_id: TXN.to_owned(),

@@ -25,7 +25,7 @@ use crate::{
     daemon::Daemon,
     rpc::{call::Call, params::wrong, peer::Transport},
     workspaces::{
-        Target, Where,
+        Target, Where, gone,
         place::{absolute, shown},
     },
 };
@@ -153,8 +153,7 @@ impl Observer for Observers {
     }
 }
 
-fn options(daemon: &Daemon, override_readonly: bool) -> Options {
-    let edit = &daemon.settings().config.edit;
+fn options(edit: &config::Edit, override_readonly: bool) -> Options {
     Options {
         durability: match edit.durability {
             config::Durability::Power => ccd_files::Durability::Power,
@@ -176,8 +175,7 @@ fn options(daemon: &Daemon, override_readonly: bool) -> Options {
     }
 }
 
-fn protected(daemon: &Daemon) -> Protected {
-    let edit = &daemon.settings().config.edit;
+fn protected(edit: &config::Edit) -> Protected {
     let open = edit.unprotected.iter().map(|glob| glob.0.as_str());
     match &edit.protected {
         Some(globs) => Protected::new(globs.iter().map(|glob| glob.0.as_str()), open),
@@ -195,13 +193,16 @@ async fn apply(call: Call, target: Target, what: What, common: Common) -> Result
     let control = Arc::clone(&call.control);
     call.publish(move || {
         let workspace = &target.workspace;
-        let edit = daemon.settings().config.edit.clone();
+        if !workspace.stands() {
+            return Err(gone(workspace));
+        }
+        let edit = daemon.settings().config.edit_of(&workspace.path);
         let write = edit.write_mib.0 << 20;
         let own = [&daemon.paths.state, &daemon.paths.cache, &daemon.paths.runtime];
         let whole = matches!(what, What::Write { .. } | What::Undo { .. });
         let reach = Reach {
             roots: std::iter::once(workspace.root()).chain(workspace.grants()).collect(),
-            protected: protected(&daemon),
+            protected: protected(&edit),
             allow_protected: common.allow_protected,
             own: own.iter().map(|path| path.to_path_buf()).collect(),
             max_bytes: if whole { write } else { edit.patch_file_mib.0 << 20 },
@@ -219,7 +220,7 @@ async fn apply(call: Call, target: Target, what: What, common: Common) -> Result
             expect: common.expect.clone(),
             force: common.force,
             dry_run: common.dry_run,
-            options: options(&daemon, common.override_readonly),
+            options: options(&edit, common.override_readonly),
             max_write: write,
             reach,
         };

@@ -1,15 +1,18 @@
 //! The clients against a real daemon: ccctl as a person uses it, the Rust client, the Python client.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod edits;
+mod place;
+
 use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
     time::{Duration, Instant},
 };
 
-use ccd_client::{Client, ConnectOptions, Paths, lock};
+use ccd_client::Client;
 use ccd_protocol::{
     daemon::{Status, StatusParams},
     events::{SubscribeParams, Topic},
@@ -17,100 +20,7 @@ use ccd_protocol::{
 };
 use serde_json::Value;
 
-/// Folders of one test, with a small project, and the daemon that ccctl starts in them.
-struct Place {
-    folder: tempfile::TempDir,
-    base: PathBuf,
-    paths: Paths,
-}
-
-impl Place {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path().canonicalize().unwrap();
-        let place = Self { paths: Paths::below(&base), base, folder };
-        place.write("project/.git/HEAD", "ref: refs/heads/main\n");
-        place.write("project/src/lib.py", "def helper():\n    return 1\n\n\ndef main():\n    return helper()\n");
-        place.write("project/src/other.py", "class Box:\n    def helper(self):\n        return 2\n");
-        place
-    }
-
-    fn write(&self, path: &str, text: &str) -> PathBuf {
-        let path = self.base.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn script(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.write(name, text);
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path
-    }
-
-    fn command(&self, program: impl AsRef<Path>, arguments: &[&str]) -> Command {
-        let mut command = Command::new(program.as_ref());
-        command.args(arguments).current_dir(self.base.join("project/src")).stdin(Stdio::null()).env("CCD_BIN", needed("CCD_BIN"));
-        command.envs(self.paths.variables());
-        command
-    }
-
-    fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(needed("CCCTL_BIN"), arguments))
-    }
-
-    /// The values of a result in JSON.
-    fn json(&self, arguments: &[&str]) -> Value {
-        let ran = self.run(&[&["--json"], arguments].concat());
-        serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
-    }
-
-    fn options(&self) -> ConnectOptions {
-        ConnectOptions::new("test").in_folders(self.paths.clone())
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let ran = self.run(&["stop"]);
-        if !std::thread::panicking() {
-            assert!([0, 3].contains(&ran.code), "{ran:?}");
-            assert_eq!(lock::holder(&self.paths.lock()), None, "a daemon is left behind in {}", self.folder.path().display());
-        }
-    }
-}
-
-#[derive(Debug)]
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
-
-impl Ran {
-    fn of(mut command: Command) -> Self {
-        // A program that was just copied is busy while another test's child holds the copy open between fork and exec.
-        let until = Instant::now() + ccd_tests::PATIENCE;
-        let output = loop {
-            match command.output() {
-                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy && Instant::now() < until => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                output => break output.unwrap(),
-            }
-        };
-        let Output { status, stdout, stderr } = output;
-        let text = |bytes| String::from_utf8(bytes).unwrap();
-        Self { code: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
-    }
-}
-
-/// A variable that `./tests/run` sets.
-fn needed(name: &str) -> PathBuf {
-    let value =
-        std::env::var_os(name).unwrap_or_else(|| panic!("{name} is not set: run ./tests/run, which builds what it names"));
-    PathBuf::from(value)
-}
+use crate::place::{Place, Ran, needed};
 
 #[test]
 fn status_never_starts_the_daemon() {
@@ -287,7 +197,16 @@ fn the_demo_shows_every_step_and_leaves_nothing() {
     command.env("TMPDIR", &temporary);
     let ran = Ran::of(command);
     assert_eq!(ran.code, 0, "{ran:?}");
-    for text in ["1. Index", "2. Find", "discounted", "invoice_line", "ten_cost_as_much_as_nine"] {
+    for text in [
+        "1. Index",
+        "2. Find",
+        "discounted",
+        "invoice_line",
+        "ten_cost_as_much_as_nine",
+        "+    item.cents * (item.count - free(item.count))",
+        "free_line",
+        "Take it back",
+    ] {
         assert!(ran.stdout.contains(text), "{text}: {ran:?}");
     }
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
