@@ -1,9 +1,11 @@
 //! What `super` names: the members of a class as its bases give them.
 
+use std::rc::Rc;
+
 use ccd_grammars::LanguageId;
 use rustc_hash::FxHashSet;
 
-use super::{Collector, Entities, Entity, Place, Resolver, Want, builtin, external};
+use super::{Collector, Entities, Entity, Extends, Place, Resolver, Want, builtin, external};
 use crate::{
     Confidence, SymbolKind,
     edges::{Class, Target},
@@ -146,8 +148,19 @@ impl Resolver<'_> {
     /// The bases of a class as they are written.
     fn bases(&self, (file, class): Place) -> Vec<Base> {
         let Some(entry) = self.model.file(file) else { return Vec::new() };
-        let sites = entry.facts.sites.iter().filter(|site| site.kind == SiteKind::Extends && site.scope == class);
-        sites.map(|site| self.base(file, entry, site)).collect()
+        // Found once a file: every `super` in it asks.
+        let known = self.extends.borrow().get(&file).cloned();
+        let extends = known.unwrap_or_else(|| {
+            let mut made = Extends::default();
+            for (at, site) in entry.facts.sites.iter().enumerate().filter(|(_, site)| site.kind == SiteKind::Extends) {
+                made.entry(site.scope).or_default().push(at as u32);
+            }
+            let made = Rc::new(made);
+            self.extends.borrow_mut().insert(file, made.clone());
+            made
+        });
+        let sites = extends.get(&class).into_iter().flatten().take(MAX_CLASSES);
+        sites.map(|&at| self.base(file, entry, &entry.facts.sites[at as usize])).collect()
     }
 
     fn base(&self, file: FileId, entry: &FileEntry, site: &SiteFact) -> Base {
