@@ -35,6 +35,18 @@ fn status_never_starts_the_daemon() {
 }
 
 #[test]
+fn a_daemon_that_stands_still_is_not_reached() {
+    let place = Place::new();
+    assert_eq!(place.run(&["index"]).code, 0);
+    let pid = place.json(&["status"])["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
+    let pid = pid.and_then(rustix::process::Pid::from_raw).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let ran = place.run(&["status"]);
+    rustix::process::kill_process(pid, rustix::process::Signal::CONT).unwrap();
+    assert_eq!(ran.code, 3, "{ran:?}");
+}
+
+#[test]
 fn a_person_finds_a_function_and_its_callers() {
     let place = Place::new();
     // No command has to come first: the daemon starts, the root is found, the index is made.

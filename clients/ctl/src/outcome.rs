@@ -69,7 +69,12 @@ impl Failure {
 fn exit_of(error: &RpcError) -> Exit {
     const INTERNAL: [ErrorKind; 2] = [ErrorKind::Internal, ErrorKind::ParseError];
     const USAGE: [ErrorKind; 3] = [ErrorKind::InvalidParams, ErrorKind::InvalidRequest, ErrorKind::MethodNotFound];
-    if INTERNAL.iter().any(|kind| error.is(*kind)) {
+    // A daemon that is well tells itself that time is over; where the client had to, nobody is there.
+    let unanswered =
+        error.is(ErrorKind::DeadlineExceeded) && error.data.fields.get("phase").is_some_and(|phase| phase == "client");
+    if unanswered {
+        Exit::Unreachable
+    } else if INTERNAL.iter().any(|kind| error.is(*kind)) {
         Exit::Internal
     } else if USAGE.iter().any(|kind| error.is(*kind)) {
         Exit::Usage

@@ -278,7 +278,10 @@ fn super_of_typescript() {
             "use.ts",
             "import { Base, Plain, Out } from './index';\nclass Leaf extends Base<string> {\n  constructor() { super(1); }\n  m() { super.m(); super.top(); super.absent(); }\n  static s() { return () => super.m(); }\n}\nclass OfPlain extends Plain {\n  constructor() { super(); }\n  m() { super.m(); }\n}\nclass OfOut extends Out {\n  constructor() { super(); }\n  m() { super.m(); super.top(); }\n}\nclass Mixed extends mixin(Base) {\n  constructor() { super(); }\n  m() { super.m(); super.nowhere(); }\n}\nclass None { m() { super.m(); super.toString(); } }\nclass Failure extends Error { constructor() { super('x'); } m() { super.m(); super.m.call(this); } }\n",
         ),
-        ("old.js", "class P { m() {} }\nclass Q extends P { constructor() { super(); } m() { super.m(); } }\n"),
+        (
+            "old.js",
+            "class P { m() {} }\nclass Q extends P { constructor() { super(); } m() { super.m(); } }\nclass R extends P { go() { return { m() { super.m(); } }; } to = () => super.m(); }\n",
+        ),
     ]);
     project.check(expect![[r#"
         base.ts
@@ -295,6 +298,8 @@ fn super_of_typescript() {
         old.js
           2:37 Instantiates Q.constructor -> Exact old.js#class:P
           2:60 Calls Q.m -> Exact old.js#method:P/m
+          3:49 Calls R.go.m -> Candidate one of 13
+          3:78 Calls R.to -> Exact old.js#method:P/m
         use.ts
           1:10 Imports use.ts -> Exact base.ts#class:Middle
           1:10 Imports use.ts -> Exact index.ts#module
@@ -313,9 +318,9 @@ fn super_of_typescript() {
           13:26 Calls OfOut.m -> External out super.top
           15:21 Calls use.ts -> External out mixin
           16:19 Calls Mixed.constructor -> External out super
-          17:15 Calls Mixed.m -> Candidate one of 12
+          17:15 Calls Mixed.m -> Candidate one of 13
           17:26 Calls Mixed.m -> External out super.nowhere
-          19:26 Calls None.m -> Candidate one of 12
+          19:26 Calls None.m -> Candidate one of 13
           19:37 Calls None.m -> External out super.toString
           20:47 Calls Failure.constructor -> External out Error
           20:73 Calls Failure.m -> External out super.m
@@ -328,7 +333,7 @@ fn super_of_python() {
     let project = Project::new(&[
         (
             "base.py",
-            "import threading\n\nclass Root:\n    def __init__(self):\n        pass\n    def top(self):\n        super().top()\n\nclass Left(Root):\n    def side(self):\n        super().__init__()\n        super(Left, self).top()\n\nclass Right(Root):\n    def side(self):\n        super().absent()\n\nclass Worker(threading.Thread, Root):\n    def run(self):\n        super().run()\n        super().top()\n",
+            "import threading\n\nclass Root:\n    def __init__(self):\n        pass\n    def top(self):\n        super().top()\n\nclass Left(Root):\n    def side(self):\n        super().__init__()\n        super(Left, self).top()\n\nclass Right(Root):\n    def side(self):\n        super().absent()\n        super().__new__()\n        super().__init_subclass__()\n\nclass Mixin:\n    def __init__(self):\n        super().__init__()\n    def __new__(cls):\n        pass\n\nclass Worker(threading.Thread, Root):\n    def run(self):\n        super().run()\n        super().top()\n",
         ),
         (
             "use.py",
@@ -346,10 +351,16 @@ fn super_of_python() {
           12:27 Calls base.Left.side -> Exact base.py#method:Root/top
           16:9 Calls base.Right.side -> External out super
           16:17 Calls base.Right.side -> External out super.absent
-          20:9 Calls base.Worker.run -> External out super
-          20:17 Calls base.Worker.run -> External out super.run
-          21:9 Calls base.Worker.run -> External out super
-          21:17 Calls base.Worker.run -> Candidate one of 1
+          17:9 Calls base.Right.side -> External out super
+          17:17 Calls base.Right.side -> External out super.__new__
+          18:9 Calls base.Right.side -> External out super
+          18:17 Calls base.Right.side -> External out super.__init_subclass__
+          22:9 Calls base.Mixin.__init__ -> External out super
+          22:17 Calls base.Mixin.__init__ -> Candidate one of 3
+          28:9 Calls base.Worker.run -> External out super
+          28:17 Calls base.Worker.run -> External out super.run
+          29:9 Calls base.Worker.run -> External out super
+          29:17 Calls base.Worker.run -> Candidate one of 1
         use.py
           1:18 Imports use -> Exact base.py#class:Left
           1:29 Imports use -> Exact base.py#class:Right

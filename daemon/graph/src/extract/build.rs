@@ -21,6 +21,8 @@ use crate::{
 const MAX_SIGNATURE: usize = 200;
 /// Bytes of a name; a longer one (a test's sentence) is cut.
 const MAX_NAME: usize = 200;
+/// Definitions of one name, in different branches, that are held beside each other.
+const MAX_EQUALS: usize = 64;
 
 pub(crate) fn build(language: LanguageId, text: &[u8], mut events: Vec<Event>, parse_error: bool, generated: bool) -> Facts {
     // Outer before inner, earlier patterns before later ones for the same node.
@@ -34,6 +36,7 @@ pub(crate) fn build(language: LanguageId, text: &[u8], mut events: Vec<Event>, p
         ids: HashMap::new(),
         open: Vec::new(),
         branches: Vec::new(),
+        branch: None,
         branched: HashMap::new(),
         lead: None,
         wrap: None,
@@ -72,10 +75,12 @@ pub(super) struct Builder<'t> {
     pub(super) facts: Facts,
     ids: HashMap<&'t [u8], StrId>,
     pub(super) open: Vec<Open>,
-    /// Open branches: where they begin and end.
-    branches: Vec<(u32, u32)>,
-    /// The branches around each definition that stands in one.
-    branched: HashMap<DefId, Vec<(u32, u32)>>,
+    /// The branches of the file: the one around each, and where it ends.
+    branches: Vec<(Option<usize>, u32)>,
+    /// The innermost open branch.
+    branch: Option<usize>,
+    /// The innermost branch around each definition that stands in one.
+    branched: HashMap<DefId, usize>,
     /// Comments and attributes that stand directly before: where they begin and end.
     lead: Option<(u32, u32)>,
     /// `export`, `const` and the like directly before or around: where the first begins, where the last one ends.
@@ -147,11 +152,16 @@ impl<'t> Builder<'t> {
         while self.open.last().is_some_and(|open| open.end <= event.start) {
             self.open.pop();
         }
-        while self.branches.last().is_some_and(|branch| branch.1 <= event.start) {
-            self.branches.pop();
+        while let Some((outer, end)) = self.branch.map(|at| self.branches[at])
+            && end <= event.start
+        {
+            self.branch = outer;
         }
         match event.data {
-            Data::Branch => self.branches.push((event.start, event.end)),
+            Data::Branch => {
+                self.branches.push((self.branch, event.end));
+                self.branch = Some(self.branches.len() - 1);
+            }
             Data::Doc => self.leads(event.start, event.end),
             Data::Attribute => {
                 if !self.touches(event.start) {
@@ -363,8 +373,8 @@ impl<'t> Builder<'t> {
             {
                 self.facts.mod_paths.push((id, path));
             }
-            if !self.branches.is_empty() {
-                self.branched.insert(id, self.branches.clone());
+            if let Some(branch) = self.branch {
+                self.branched.insert(id, branch);
             }
             let several = raw.names.len() > 1;
             self.facts.definitions.push(Definition {
@@ -453,18 +463,23 @@ impl<'t> Builder<'t> {
     /// Marks definitions that a later one of the same name replaces: one that no branch holds which does not hold both.
     fn mark_replaced(&mut self) {
         let mut before: HashMap<(DefId, StrId), Vec<DefId>> = HashMap::new();
-        let around = |at: DefId| self.branched.get(&at).map_or(&[][..], Vec::as_slice);
+        let innermost = |at: DefId| self.branched.get(&at).copied();
+        let holds = |outer: Option<usize>, inner: Option<usize>| {
+            outer.is_none() || std::iter::successors(inner, |&at| self.branches[at].0).any(|at| Some(at) == outer)
+        };
         for at in 1..self.facts.definitions.len() as DefId {
             let d = self.facts.definitions[at as usize];
             let standing = before.entry((d.container, d.name)).or_default();
             standing.retain(|&other| {
-                let replaced = around(other).starts_with(around(at));
+                let replaced = holds(innermost(at), innermost(other));
                 if replaced {
                     self.facts.definitions[other as usize].flags |= flag::REPLACED;
                 }
                 !replaced
             });
-            standing.push(at);
+            if standing.len() < MAX_EQUALS {
+                standing.push(at);
+            }
         }
     }
 

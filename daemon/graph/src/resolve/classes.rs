@@ -1,8 +1,11 @@
 //! What `super` names: the members of a class as its bases give them.
 
+use std::rc::Rc;
+
+use ccd_grammars::LanguageId;
 use rustc_hash::FxHashSet;
 
-use super::{Collector, Entities, Entity, Place, Resolver, Want, builtin, external};
+use super::{Collector, Entities, Entity, Extends, Place, Resolver, Want, builtin, external};
 use crate::{
     Confidence, SymbolKind,
     edges::{Class, Target},
@@ -38,7 +41,7 @@ struct Above {
     /// What was found is surely what is meant, if it is one.
     sure: bool,
     /// A base leads out of the workspace.
-    outside: Option<String>,
+    outside: bool,
     /// A base leads nowhere that can be seen, or there is none.
     unknown: bool,
 }
@@ -56,7 +59,13 @@ impl Resolver<'_> {
         let facts = &entry.facts;
         let name = path[path.len() - 1].name;
         let text = facts.strings.get(name);
-        let class = facts.chain(site.scope).find(|&at| facts.definitions[at as usize].kind == SymbolKind::Class);
+        let kind = |at: u32| facts.definitions[at as usize].kind;
+        let class = facts.chain(site.scope).find(|&at| kind(at) == SymbolKind::Class);
+        // In a method of an object, `super` is of that object.
+        let class = class.filter(|&class| {
+            let mut inside = facts.chain(site.scope).take_while(|&at| at != class);
+            !inside.any(|at| kind(at) == SymbolKind::Method && facts.definitions[at as usize].container != class)
+        });
         let bases = class.map(|class| self.bases((file, class))).unwrap_or_default();
         if path.len() == 1 {
             let found = self.super_constructor(&bases);
@@ -69,15 +78,14 @@ impl Resolver<'_> {
         if above.sure && !above.found.is_empty() {
             return self.decide(entry, &above.found, name, Class::Member, out);
         }
-        match above.outside {
-            Some(_) if above.found.is_empty() && !above.unknown => {
-                let found = external(format!("super.{text}"));
-                self.decide(entry, &found, name, Class::Member, out)
-            }
+        // What no base of a Python class has is of `object`, if it has a name of that kind.
+        let of_object = entry.language == LanguageId::PYTHON && text.starts_with("__") && text.ends_with("__");
+        let outside = above.found.is_empty() && !above.unknown && (above.outside || of_object);
+        if !outside && self.has_class(entry, name, Class::Member) {
             // More than one may be meant, or something that is not seen.
-            _ if self.has_class(entry, name, Class::Member) => (Confidence::Candidate, Target::Undecided(Class::Member)),
-            _ => (Confidence::External, out.external(&format!("super.{text}"))),
+            return (Confidence::Candidate, Target::Undecided(Class::Member));
         }
+        (Confidence::External, out.external(&format!("super.{text}")))
     }
 
     /// The constructor that `super(…)` runs; the base itself where none is written.
@@ -108,10 +116,10 @@ impl Resolver<'_> {
         while let Some(next) = pending.pop() {
             let class = match next.base {
                 Base::Class(class) if seen.len() < MAX_CLASSES => class,
-                Base::Outside(path) => {
+                Base::Outside(_) => {
                     // A member that is found behind it may be hidden by one that is not seen.
                     above.sure &= !above.found.is_empty();
-                    above.outside.get_or_insert(path);
+                    above.outside = true;
                     continue;
                 }
                 _ => {
@@ -140,8 +148,19 @@ impl Resolver<'_> {
     /// The bases of a class as they are written.
     fn bases(&self, (file, class): Place) -> Vec<Base> {
         let Some(entry) = self.model.file(file) else { return Vec::new() };
-        let sites = entry.facts.sites.iter().filter(|site| site.kind == SiteKind::Extends && site.scope == class);
-        sites.map(|site| self.base(file, entry, site)).collect()
+        // Found once a file: every `super` in it asks.
+        let known = self.extends.borrow().get(&file).cloned();
+        let extends = known.unwrap_or_else(|| {
+            let mut made = Extends::default();
+            for (at, site) in entry.facts.sites.iter().enumerate().filter(|(_, site)| site.kind == SiteKind::Extends) {
+                made.entry(site.scope).or_default().push(at as u32);
+            }
+            let made = Rc::new(made);
+            self.extends.borrow_mut().insert(file, made.clone());
+            made
+        });
+        let sites = extends.get(&class).into_iter().flatten().take(MAX_CLASSES);
+        sites.map(|&at| self.base(file, entry, &entry.facts.sites[at as usize])).collect()
     }
 
     fn base(&self, file: FileId, entry: &FileEntry, site: &SiteFact) -> Base {

@@ -13,7 +13,7 @@ mod lookup;
 mod path;
 mod site;
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, rc::Rc, sync::Arc};
 
 use ccd_grammars::LanguageId;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -31,6 +31,8 @@ use crate::{
 const MAX_HOPS: u32 = 24;
 /// Entities that one import leads to (a module and a function may have one name).
 const MAX_TARGETS: usize = 4;
+/// Definitions of one name told apart: more than one is undecided, however many there are.
+const MAX_BESIDE: usize = 64;
 
 /// What a name leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -43,6 +45,9 @@ pub(crate) enum Entity {
 
 /// A definition in its file.
 type Place = (FileId, DefId);
+
+/// Sites that name bases, by class.
+type Extends = FxHashMap<DefId, Vec<u32>>;
 
 pub(crate) type Entities = SmallVec<[Entity; 2]>;
 
@@ -66,6 +71,8 @@ pub(crate) struct Resolver<'m> {
     pub(crate) layout: &'m Layout,
     found: RefCell<FxHashMap<(ModuleId, Name, Want, bool), Entities>>,
     owners: RefCell<FxHashMap<Place, Option<Place>>>,
+    /// The sites of a file that name bases, by class.
+    extends: RefCell<FxHashMap<FileId, Rc<Extends>>>,
     /// Modules and names that are being looked for: a glob import may lead back.
     under_way: RefCell<Vec<(ModuleId, Name, Want, bool)>>,
     /// The same for names in functions.
@@ -101,6 +108,7 @@ impl<'m> Resolver<'m> {
             layout,
             found: RefCell::default(),
             owners: RefCell::default(),
+            extends: RefCell::default(),
             under_way: RefCell::default(),
             local_way: RefCell::default(),
             cut: RefCell::new(false),
@@ -170,10 +178,15 @@ impl<'m> Resolver<'m> {
             Target::Symbol(symbol) => Some((edge.from, self.model.symbols[symbol as usize].file)),
             _ => None,
         }));
+        let mut last = None;
         for import in &entry.facts.imports {
+            let written = self.written(entry, import.path, NONE);
+            if last.as_ref() == Some(&(import.scope, written.clone())) {
+                continue;
+            }
             let from = entry.facts.site_owner(import.scope);
             let kind = import_kind(entry, import);
-            for module in self.layout.way(self.model, file, &self.written(entry, import.path, NONE)) {
+            for module in self.layout.way(self.model, file, &written) {
                 let &(of, definition) = &self.layout.module(module).scopes[0];
                 if of != file
                     && known.insert((from, of))
@@ -182,6 +195,7 @@ impl<'m> Resolver<'m> {
                     out.edges.push(EdgeRecord { from, kind, confidence: Confidence::Exact, place: import.place, name: NONE, to });
                 }
             }
+            last = Some((import.scope, written));
         }
     }
 
@@ -311,7 +325,9 @@ impl<'m> Resolver<'m> {
                     // What is replaced is gone; those of other branches stay beside each other.
                     let replaced = |d: DefId| facts.definitions[d as usize].flags & flag::REPLACED != 0;
                     out.retain(|&mut (other, d)| other != file || !same(d, definition) || !replaced(d));
-                    out.push((file, definition));
+                    if out.len() < MAX_BESIDE {
+                        out.push((file, definition));
+                    }
                 }
                 // The last one with a body stands.
                 (LanguageId::TYPESCRIPT, Some(at)) => {
