@@ -308,6 +308,7 @@ impl<'m> Resolver<'m> {
     /// Different definitions. Overloads, and declarations beside their body, are one.
     fn distinct(&self, found: &[Entity]) -> SmallVec<[(FileId, DefId); 2]> {
         let mut out: SmallVec<[(FileId, DefId); 2]> = SmallVec::new();
+        let mut replaced = None;
         for one in found {
             let Entity::Definition(file, definition) = *one else { continue };
             if out.contains(&(file, definition)) {
@@ -319,24 +320,28 @@ impl<'m> Resolver<'m> {
                 let (a, b) = (&facts.definitions[a as usize], &facts.definitions[b as usize]);
                 a.container == b.container && a.name == b.name
             };
-            let known = out.iter().position(|&(other, d)| other == file && same(d, definition));
-            match (entry.language.family(), known) {
-                (LanguageId::PYTHON, Some(_)) => {
-                    // What is replaced is gone; those of other branches stay beside each other.
-                    let replaced = |d: DefId| facts.definitions[d as usize].flags & flag::REPLACED != 0;
-                    out.retain(|&mut (other, d)| other != file || !same(d, definition) || !replaced(d));
-                    if out.len() < MAX_BESIDE {
-                        out.push((file, definition));
-                    }
+            if entry.language == LanguageId::PYTHON {
+                // What is replaced is gone; those of other branches stay beside each other.
+                if facts.definitions[definition as usize].flags & flag::REPLACED != 0 {
+                    replaced = Some((file, definition));
+                } else {
+                    out.push((file, definition));
                 }
-                // The last one with a body stands.
-                (LanguageId::TYPESCRIPT, Some(at)) => {
-                    if facts.definitions[definition as usize].flags & flag::NO_BODY == 0 {
-                        out[at] = (file, definition);
-                    }
+                if out.len() >= MAX_BESIDE {
+                    break;
                 }
-                _ => out.push((file, definition)),
+                continue;
             }
+            let merges = entry.language.family() == LanguageId::TYPESCRIPT;
+            match out.iter().position(|&(other, d)| merges && other == file && same(d, definition)) {
+                // The last one with a body stands.
+                Some(at) if facts.definitions[definition as usize].flags & flag::NO_BODY == 0 => out[at] = (file, definition),
+                Some(_) => {}
+                None => out.push((file, definition)),
+            }
+        }
+        if out.is_empty() {
+            out.extend(replaced);
         }
         out
     }
