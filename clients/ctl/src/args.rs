@@ -23,9 +23,9 @@ pub(crate) struct Args {
     /// The root of the project [default: the nearest enclosing folder with a .git, else the working folder].
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) root: Option<PathBuf>,
-    /// The most bytes of text, up to 65536.
-    #[arg(long, global = true, value_name = "BYTES", default_value_t = 8192)]
-    pub(crate) max_bytes: usize,
+    /// The most bytes of text, 1024 to 65536.
+    #[arg(long, global = true, value_name = "BYTES", default_value_t = 8192, value_parser = clap::value_parser!(u32).range(1024..=65536))]
+    pub(crate) max_bytes: u32,
     #[command(subcommand)]
     pub(crate) command: Command,
 }

@@ -36,7 +36,7 @@ impl Session {
             Some(root) => place::absolute(&cwd, root),
             None => place::root_of(&cwd),
         };
-        let text = render::Options::with_max_bytes(args.max_bytes);
+        let text = render::Options::with_max_bytes(args.max_bytes as usize);
         Ok(Self { json: args.json, cwd, root, text, paths: Paths::from_env(), client: OnceCell::new() })
     }
 
