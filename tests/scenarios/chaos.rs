@@ -233,3 +233,37 @@ fn a_daemon_killed_again_and_again_loses_and_mixes_nothing() {
     println!("{known} patches over 15 kills, none mixed, none lost");
     assert!(known > 10);
 }
+
+#[test]
+fn what_cannot_be_undone_without_loss_is_kept_and_told() {
+    let folders = Folders::new();
+    fill(&folders);
+    let p = folders.path("p");
+    let mut daemon = folders.start_with(&[("CCD_FAILPOINT", "swapped:3:kill")]);
+    let mut client = daemon.connect();
+    client.begin("edit.apply_patch", json!({"workspace": p, "patch": PATCH, "txn_id": "t"}));
+    assert!(client.line().is_none());
+    daemon.ended();
+    drop(daemon);
+    // Between the end of one daemon and the start of the next, somebody writes over what had been changed.
+    assert_eq!(fs::read_to_string(p.join("a.txt")).unwrap(), "new a\n");
+    fs::write(p.join("a.txt"), "theirs\n").unwrap();
+    for _ in 0..2 {
+        let daemon = folders.start();
+        let mut client = daemon.connect();
+        assert_eq!(settled(&mut client, "t")["state"], "conflict");
+        assert_eq!(fs::read_to_string(p.join("a.txt")).unwrap(), "theirs\n");
+        assert_eq!(fs::read_to_string(p.join("c.txt")).unwrap(), "old c\n");
+        assert!(!p.join("made").exists() && !p.join("moved.txt").exists());
+        let told = client.call("daemon.status", json!({}))["transactions"].clone();
+        assert_eq!(
+            (&told[0]["txn_id"], &told[0]["state"], &told[0]["paths"]),
+            (&json!("t"), &json!("conflict"), &json!([p.join("a.txt")]))
+        );
+        assert_eq!(fs::read_to_string(told[0]["kept"][0].as_str().unwrap()).unwrap(), "old a\n", "{told}");
+        // Other edits of the root go on.
+        let patch = "*** Begin Patch\n*** Update File: c.txt\n@@\n-old c\n+old c\n+more\n*** End Patch\n";
+        assert_eq!(client.call("edit.apply_patch", json!({"workspace": p, "patch": patch}))["applied"], true);
+        fs::write(p.join("c.txt"), "old c\n").unwrap();
+    }
+}

@@ -3,7 +3,10 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -34,6 +37,8 @@ pub struct Editor {
     pub ledger: Ledger,
     failures: Failures,
     under_way: DashMap<String, ()>,
+    /// Whether a journal may lie there that nobody has looked for since the last edit.
+    unsure: AtomicBool,
     settled: Mutex<Vec<Settled>>,
 }
 
@@ -42,6 +47,7 @@ struct UnderWay<'e>(&'e Editor, String);
 
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
+        self.0.unsure.store(true, Ordering::Release);
         self.0.under_way.remove(&self.1);
     }
 }
@@ -60,6 +66,7 @@ impl Editor {
             ledger: Ledger::default(),
             failures: Failures::default(),
             under_way: DashMap::new(),
+            unsure: AtomicBool::new(true),
             settled: Mutex::default(),
         }
     }
@@ -96,8 +103,15 @@ impl Editor {
 
     /// Transactions that are not settled.
     pub fn unsettled(&self) -> Vec<Unsettled> {
-        let state = self.state.get().and_then(|state| state.as_ref().ok());
-        state.and_then(|state| state.unsettled(&open_root).ok()).unwrap_or_default()
+        let Some(Ok(state)) = self.state.get() else { return Vec::new() };
+        if self.under_way.is_empty() && !self.unsure.swap(false, Ordering::AcqRel) {
+            return Vec::new();
+        }
+        let found = state.unsettled(&open_root);
+        if !matches!(&found, Ok(found) if found.is_empty()) {
+            self.unsure.store(true, Ordering::Release);
+        }
+        found.unwrap_or_default()
     }
 
     /// What is known of a transaction.
@@ -313,7 +327,7 @@ fn seconds() -> u64 {
 /// An id that no other call has.
 fn fresh_id(hash: &[u8; 16]) -> String {
     static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     format!("t{now:x}-{:x}-{count:x}{:02x}", std::process::id(), hash[0])
 }

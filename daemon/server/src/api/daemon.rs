@@ -83,7 +83,7 @@ pub(super) fn status(call: &Call, _: StatusParams) -> Result<StatusResult, RpcEr
     })
 }
 
-/// What recovery has not settled; nearly always nothing, and then no file is looked at but the folder of the journals.
+/// What recovery has not settled; nearly always nothing, and then the folder of the journals is looked at once after an edit.
 fn transactions(daemon: &crate::daemon::Daemon) -> Vec<TransactionStatus> {
     let told = |paths: &[PathBuf]| paths.iter().map(|path| shown(path)).collect();
     let unsettled = daemon.edits.unsettled();
