@@ -60,7 +60,7 @@ kinds! {
     ResponseLimit = "limit_exceeded", -32008;
     /// The batch holds more entries than the limit; `limit`.
     BatchLimit = "limit_exceeded", -32010;
-    /// The answers of a batch would together be larger than the limit; `limit` in bytes.
+    /// The call of a batch was made, but with its answer the batch's would be larger than the limit; `limit` in bytes.
     BatchResponseLimit = "limit_exceeded", -32011;
     /// The call was cancelled; `phase`.
     Cancelled = "cancelled", -32800;

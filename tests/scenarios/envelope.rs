@@ -118,6 +118,31 @@ fn a_batch_is_answered_in_order_on_one_line() {
 }
 
 #[test]
+fn a_batch_that_is_too_large_answers_every_call() {
+    let folders = Folders::new();
+    folders.configure("[limits]\nresponse_mib = 1\n");
+    folders.write("p/a.txt", &"0123456789abcde\n".repeat(1 << 14));
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let root = folders.path("p");
+    client.call("workspace.open", json!({"root": root, "index": false}));
+    let read = |id: usize| {
+        let params = json!({"workspace": root, "path": root.join("a.txt"), "max_bytes": 262_144});
+        json!({"jsonrpc": "2.0", "id": id, "method": "workspace.read", "params": params})
+    };
+    let mut calls: Vec<Value> = (0..8).map(read).collect();
+    calls.push(json!({"jsonrpc": "2.0", "id": 8, "method": "workspace.list"}));
+    let answers = client.ask(&json!(calls).to_string());
+    let answers = answers.as_array().unwrap();
+    let ids: Vec<u64> = answers.iter().map(|answer| answer["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids, (0..9).collect::<Vec<_>>());
+    let whole = answers.iter().filter(|answer| answer["result"].is_object()).count();
+    assert!((3..8).contains(&whole), "{whole} of {}", answers.len());
+    assert!(answers[8]["result"]["workspaces"].is_array(), "what fits is answered, also after what does not");
+    refused(&answers[7], json!(7), "limit_exceeded", -32011);
+}
+
+#[test]
 fn two_hundred_thousand_brackets_are_an_error_and_no_crash() {
     let folders = Folders::new();
     let daemon = folders.start();
@@ -198,6 +223,8 @@ fn an_answer_over_the_limit_is_an_error_of_its_call() {
     assert_eq!(error["data"]["limit"], 1 << 20);
     let half = json!({"jsonrpc": "2.0", "id": 1, "method": "workspace.read",
         "params": {"path": folders.path("p/large.txt"), "max_bytes": 700_000}});
-    refused(&client.ask(&json!([half, half]).to_string()), Value::Null, "limit_exceeded", -32011);
+    let answers = client.ask(&json!([half, half]).to_string());
+    assert_eq!(answers[0]["result"]["truncated"], true, "the first fits");
+    refused(&answers[1], json!(1), "limit_exceeded", -32011);
     client.call("workspace.read", json!({"path": folders.path("p/large.txt"), "end_line": 1}));
 }

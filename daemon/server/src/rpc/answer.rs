@@ -54,7 +54,9 @@ fn too_large(limit: usize) -> RpcError {
 pub(crate) fn batch_too_large(limit: usize) -> RpcError {
     RpcError::new(
         ErrorKind::BatchResponseLimit,
-        format!("The answers of this batch are together larger than {limit} bytes. Send its calls one by one."),
+        format!(
+            "The call was made, but the answers of its batch are together larger than {limit} bytes. Send such calls one by one."
+        ),
     )
     .with("limit", limit)
 }

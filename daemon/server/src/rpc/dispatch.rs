@@ -28,6 +28,9 @@ use crate::{
     workers::panic_text,
 };
 
+/// Room for an error of a batch, and for its id.
+const ERROR_BYTES: usize = 512;
+
 /// The notification that cancels a call.
 const CANCEL: &str = "rpc.cancel";
 
@@ -84,17 +87,28 @@ impl Dispatcher {
     ) -> Option<MethodResponse> {
         let limit = daemon.settings().response_bytes();
         let mut answers = BatchResponseBuilder::new_with_limit(limit);
+        let error = answer::batch_too_large(limit);
+        // Every call that was made is answered under its id, if only with what it was too much for.
+        let reserve = |raw: &serde_json::value::RawValue| ERROR_BYTES + raw.get().len().min(ERROR_BYTES);
+        let mut later: usize = entries.iter().map(|raw| reserve(raw)).sum();
+        let mut used = 2;
         for raw in &entries {
-            let reply = self.entry(&daemon, &peer, envelope::entry(raw));
+            later -= reserve(raw);
+            let entry = envelope::entry(raw);
+            let id = entry.as_ref().ok().and_then(|request| request.id.clone()).unwrap_or(Id::Null);
+            let reply = self.entry(&daemon, &peer, entry);
             let response = match reply {
                 Reply::Now(response) | Reply::Broken(response) => Some(response),
                 Reply::Later(later) => later.await,
                 Reply::Silent => None,
             };
-            if let Some(response) = response
-                && answers.append(response).is_err()
-            {
-                return Some(refuse(Id::Null, &answer::batch_too_large(limit)));
+            let Some(mut response) = response else { continue };
+            if used + response.as_json().get().len() + 1 + later > limit {
+                response = refuse(id, &error);
+            }
+            used += response.as_json().get().len() + 1;
+            if answers.append(response).is_err() {
+                return Some(refuse(Id::Null, &error));
             }
         }
         (!answers.is_empty()).then(|| MethodResponse::from_batch(answers.finish()))
