@@ -54,6 +54,9 @@ fn failed(error: sled::Error) -> StoreError {
         sled::Error::Io(inner) if inner.kind() == std::io::ErrorKind::WouldBlock || inner.to_string().contains("lock") => {
             StoreError::Locked
         }
+        // The engine's own words name its parts, not what a person can do about it.
+        sled::Error::Corruption { .. } => StoreError::Failed("its files are damaged".to_owned()),
+        sled::Error::Io(inner) => StoreError::Failed(inner.to_string()),
         _ => StoreError::Failed(error.to_string()),
     }
 }
