@@ -3,7 +3,7 @@
 //! The places are named by `CCD_FAILPOINT`, which a daemon built with the feature `failpoints` heeds; `./tests/run` builds
 //! one. A daemon without it answers the first edit of [`heeds_failpoints`], and the test fails naming that command.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, io::Write as _, path::Path};
 
 use ccd_tests::{Client, Folders, eventually, is_error};
 use rustix::process::Signal;
@@ -199,18 +199,24 @@ fn a_daemon_killed_again_and_again_loses_and_mixes_nothing() {
     for round in 0..15u64 {
         let mut daemon = folders.start();
         let pid = daemon.pid();
+        let mut client = daemon.connect();
         let killer = std::thread::spawn(move || {
             std::thread::sleep(std::time::Duration::from_millis(20 + round * 7 % 40));
             let pid = rustix::process::Pid::from_raw(pid.try_into().unwrap()).unwrap();
             let _ = rustix::process::kill_process(pid, Signal::KILL);
         });
-        let mut client = daemon.connect();
         loop {
             let next = known + 1;
             let sections: String = names.iter().map(|name| format!("*** Update File: {name}\n@@\n-{known}\n+{next}\n")).collect();
             let patch = format!("*** Begin Patch\n{sections}*** End Patch\n");
-            client.begin("edit.apply_patch", json!({"workspace": p, "patch": patch, "txn_id": format!("t{next}")}));
+            let params = json!({"workspace": p, "patch": patch, "txn_id": format!("t{next}")});
+            let call = json!({"jsonrpc": "2.0", "id": next, "method": "edit.apply_patch", "params": params});
+            // The daemon may be gone before it is asked.
+            if client.stream().write_all(format!("{call}\n").as_bytes()).is_err() {
+                break;
+            }
             match client.line() {
+                Some(line) if !line.ends_with('}') => break,
                 Some(line) if line.contains("\"result\"") => known = next,
                 Some(line) => panic!("{line}"),
                 None => break,
