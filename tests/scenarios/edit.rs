@@ -317,3 +317,24 @@ fn a_root_has_settings_of_its_own() {
     assert_eq!(error["data"]["kind"], "protected_path", "{error}");
     assert_eq!(client.call("edit.apply_patch", json!({"workspace": q, "patch": text}))["applied"], true);
 }
+
+#[test]
+fn a_granted_folder_is_the_one_at_its_path() {
+    let folders = Folders::new();
+    let (_daemon, mut client) = project(&folders);
+    let (p, q) = (folders.path("p"), folders.path("q"));
+    folders.write("q/a.txt", "old\n");
+    let text = patch(&format!("*** Update File: {}\n@@\n-old\n+new\n", q.join("a.txt").display()));
+    client.call("workspace.open", json!({"root": p, "index": false}));
+    let error = client.refuse("edit.apply_patch", json!({"workspace": p, "patch": text}));
+    assert_eq!(error["data"]["kind"], "outside_workspace", "{error}");
+    client.call("workspace.open", json!({"root": p, "index": false, "grants": [q]}));
+    assert_eq!(client.call("edit.apply_patch", json!({"workspace": p, "patch": text}))["applied"], true);
+    fs::rename(&q, folders.path("moved")).unwrap();
+    let error = client.refuse("edit.apply_patch", json!({"workspace": p, "patch": text}));
+    assert_eq!(error["data"]["kind"], "outside_workspace", "nothing is granted where nothing is: {error}");
+    folders.write("q/a.txt", "old\n");
+    assert_eq!(client.call("edit.apply_patch", json!({"workspace": p, "patch": text}))["applied"], true);
+    assert_eq!(read(q.join("a.txt")), "new\n");
+    assert_eq!(read(folders.path("moved/a.txt")), "new\n");
+}

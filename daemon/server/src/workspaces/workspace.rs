@@ -126,7 +126,17 @@ impl Workspace {
 
     /// Further roots that edits of this workspace may touch.
     pub(crate) fn grants(&self) -> Vec<Arc<Root>> {
-        locked(&self.grants).clone()
+        let home = self.daemon().and_then(|daemon| daemon.home());
+        let mut grants = locked(&self.grants);
+        for root in grants.iter_mut().filter(|root| !root.is_current()) {
+            // Granted was a path; the folder that was there may lie elsewhere by now.
+            if let Ok(new) = Root::open(root.path(), home.as_deref())
+                && new.path() == root.path()
+            {
+                *root = Arc::new(new);
+            }
+        }
+        grants.iter().filter(|root| root.is_current()).cloned().collect()
     }
 
     /// Grants further roots; those of earlier calls stay.
