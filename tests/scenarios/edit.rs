@@ -338,3 +338,38 @@ fn a_granted_folder_is_the_one_at_its_path() {
     assert_eq!(read(q.join("a.txt")), "new\n");
     assert_eq!(read(folders.path("moved/a.txt")), "new\n");
 }
+
+#[test]
+fn a_root_is_reached_through_links_and_our_own_folders_are_not() {
+    let folders = Folders::new();
+    let (_daemon, mut client) = project(&folders);
+    let p = folders.path("p");
+    let link = folders.path("link");
+    std::os::unix::fs::symlink(&p, &link).unwrap();
+    let at = link.join("a.rs");
+    let version = client.call("workspace.read", json!({"workspace": link, "path": at}))["version"].clone();
+    let write = |text: &str, version: &Value| json!({"workspace": link, "path": at, "content": text, "expect_version": version});
+    let done = client.call("edit.write", write("fn new() {}\n", &version));
+    assert_eq!(done["files"][0]["path"], json!(p.join("a.rs")));
+    let error = client.refuse("edit.write", write("fn other() {}\n", &version));
+    is_error(&error, "content_changed", 1204);
+    let text = patch("*** Update File: a.rs\n@@\n-fn new() {}\n+fn newer() {}\n");
+    assert_eq!(client.call("edit.apply_patch", json!({"workspace": link, "cwd": link, "patch": text}))["applied"], true);
+    assert_eq!(read(p.join("a.rs")), "fn newer() {}\n");
+
+    let config = folders.path("config");
+    client.call("workspace.open", json!({"root": config, "index": false}));
+    let write =
+        json!({"workspace": config, "path": config.join("config.toml"), "content": "", "force": true, "allow_protected": true});
+    let error = client.refuse("edit.write", write);
+    is_error(&error, "protected_path", 1211);
+
+    let text = patch("*** Add File: .envrc\n+export A=1\n");
+    let made = client.call("edit.apply_patch", json!({"workspace": p, "patch": text, "allow_protected": true}));
+    let undo = json!({"workspace": p, "undo_txn_id": made["txn_id"]});
+    is_error(&client.refuse("edit.undo", undo.clone()), "protected_path", 1211);
+    let mut allowed = undo;
+    allowed["allow_protected"] = json!(true);
+    assert_eq!(client.call("edit.undo", allowed)["applied"], true);
+    assert!(!p.join(".envrc").exists());
+}

@@ -157,8 +157,9 @@ impl Editor {
                     let root = request.reach.roots[0].path().to_path_buf();
                     return Err(TransactionError::RecoveryPending { root, txn_id }.into());
                 }
-                // Nobody knows any more what was asked; doing it again could be doing it twice.
-                OutcomeState::Committed => return Err(EditError::TxnIdReused { txn_id }),
+                // Of the one nobody knows any more what was asked, and doing it again could be doing it twice; of the
+                // other the old bytes are still kept under this id.
+                OutcomeState::Committed | OutcomeState::Conflict => return Err(EditError::TxnIdReused { txn_id }),
                 _ => {}
             }
         }
@@ -204,12 +205,16 @@ impl Editor {
         };
         let mut outcome = None;
         // Who writes from here on keeps what they wrote, and the caller is told.
-        transaction.commit(&locks, &mut |committed: &Committed| {
+        let committed = transaction.commit(&locks, &mut |committed: &Committed| {
             let described = happened(request, &planned, foreseen.clone(), committed);
             let stored = self.store(state, request, &txn_id, encode(&described));
             outcome = Some(described);
             stored
-        })?;
+        });
+        if let Err(error) = &committed {
+            self.store_failure(state, request, &txn_id, error);
+        }
+        committed?;
         self.note(request, &planned, ledger);
         let paths = changed_paths(request, &planned);
         drop(locks);
@@ -272,6 +277,20 @@ impl Editor {
             // It has happened; only a repetition of the call would not know what was answered.
             tracing::warn!(%error, txn = txn_id, "the outcome could not be stored");
         })
+    }
+
+    /// What a person has to look at is told of the transaction from now on, not only in this answer.
+    fn store_failure(&self, state: &State, request: &Request, txn_id: &str, error: &TransactionError) {
+        let told = match error {
+            TransactionError::Conflict { .. } => OutcomeState::Conflict,
+            TransactionError::RollbackFailed { .. } => OutcomeState::RollbackFailed,
+            _ => return,
+        };
+        let outcome =
+            Outcome { txn_id: txn_id.to_owned(), request: Some(request.hash), state: told, time: seconds(), result: Vec::new() };
+        if let Err(error) = state.put_outcome(&outcome, request.options.durability) {
+            tracing::warn!(%error, txn = txn_id, "the outcome could not be stored");
+        }
     }
 
     fn note(&self, request: &Request, planned: &Planned, limits: LedgerLimits) {

@@ -307,12 +307,14 @@ pub(crate) fn undo(request: &Request, entry: &ccd_files::UndoEntry, txn_id: &str
         };
         *root = at;
         let key = Key { root: at, rel: rel.clone() };
+        let path = request.reach.absolute(&key);
+        request.reach.permit(&key).map_err(|error| EditError::Path { path: path.clone(), error })?;
         let letter = match op {
             FileOp::Add => 'A',
             FileOp::Delete => 'D',
             _ => 'M',
         };
-        planned.summary.push_str(&format!("{letter} {}\n", request.reach.absolute(&key).display()));
+        planned.summary.push_str(&format!("{letter} {}\n", path.display()));
         let before = request.reach.roots[at].read(&key.rel, request.reach.max_bytes).ok().map(|file| file.bytes.into());
         planned.files.push(FilePlan { key, op, from: None, before, after, source: None });
         planned.changes.push(change);

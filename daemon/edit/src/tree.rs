@@ -67,8 +67,25 @@ impl Reach {
     pub fn split(&self, absolute: &Path) -> Option<Key> {
         let within =
             self.roots.iter().enumerate().filter_map(|(at, root)| Some((at, root, absolute.strip_prefix(root.path()).ok()?)));
-        let (at, _, rel) = within.max_by_key(|(_, root, _)| root.path().as_os_str().len())?;
-        Some(Key { root: at, rel: rel.to_path_buf() })
+        match within.max_by_key(|(_, root, _)| root.path().as_os_str().len()) {
+            Some((at, _, rel)) => Some(Key { root: at, rel: rel.to_path_buf() }),
+            None => self.through_link(absolute),
+        }
+    }
+
+    /// The same for a path that reaches a root through a link from outside, as far as that is needed to reach it: links
+    /// inside it are not followed here.
+    fn through_link(&self, absolute: &Path) -> Option<Key> {
+        let mut above: Vec<&Path> = absolute.ancestors().collect();
+        above.reverse();
+        above.into_iter().find_map(|folder| {
+            let real = std::fs::canonicalize(folder).ok()?;
+            let inside = |root: &&Arc<Root>| real.starts_with(root.path());
+            let root = self.roots.iter().filter(inside).max_by_key(|root| root.path().as_os_str().len())?;
+            let at = self.roots.iter().position(|other| Arc::ptr_eq(other, root))?;
+            let rel = real.strip_prefix(root.path()).ok()?.join(absolute.strip_prefix(folder).ok()?);
+            Some(Key { root: at, rel })
+        })
     }
 
     /// The absolute path of a name.
@@ -77,6 +94,11 @@ impl Reach {
             Some(root) => root.path().join(&key.rel),
             None => key.rel.clone(),
         }
+    }
+
+    /// A path without links on the way to its root.
+    pub fn real(&self, absolute: &Path) -> PathBuf {
+        self.split(absolute).map_or_else(|| absolute.to_path_buf(), |key| self.absolute(&key))
     }
 
     /// Whether a name may be written.

@@ -198,7 +198,7 @@ async fn apply(call: Call, target: Target, what: What, common: Common) -> Result
         }
         let edit = daemon.settings().config.edit_of(&workspace.path);
         let write = edit.write_mib.0 << 20;
-        let own = [&daemon.paths.state, &daemon.paths.cache, &daemon.paths.runtime];
+        let own = [&daemon.paths.state, &daemon.paths.cache, &daemon.paths.runtime, &daemon.paths.config];
         let whole = matches!(what, What::Write { .. } | What::Undo { .. });
         let reach = Reach {
             roots: std::iter::once(workspace.root()).chain(workspace.grants()).collect(),
@@ -217,7 +217,7 @@ async fn apply(call: Call, target: Target, what: What, common: Common) -> Result
             run: common.run.clone(),
             txn_id: common.txn_id.clone(),
             hash: common.hash,
-            expect: common.expect.clone(),
+            expect: common.expect.iter().map(|(path, version)| (reach.real(path), *version)).collect(),
             force: common.force,
             dry_run: common.dry_run,
             options: options(&edit, common.override_readonly),
