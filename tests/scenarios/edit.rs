@@ -373,3 +373,24 @@ fn a_root_is_reached_through_links_and_our_own_folders_are_not() {
     assert_eq!(client.call("edit.undo", allowed)["applied"], true);
     assert!(!p.join(".envrc").exists());
 }
+
+#[test]
+fn a_deadline_ends_the_search_for_hunks() {
+    let folders = Folders::new();
+    let (_daemon, mut client) = project(&folders);
+    let p = folders.path("p");
+    folders.write("p/long.txt", &(0..100_000).map(|n| format!("line {n}\n")).collect::<String>());
+    let hunks: String = (0..10_000).map(|n| format!("@@\n-not {n}\n+new\n")).collect();
+    let text = patch(&format!("*** Update File: long.txt\n{hunks}"));
+    let begun = std::time::Instant::now();
+    let error = client.refuse("edit.apply_patch", json!({"workspace": p, "patch": text, "deadline_ms": 500}));
+    let took = begun.elapsed();
+    println!("a deadline of 500 ms: {took:?}");
+    is_error(&error, "deadline_exceeded", 1004);
+    assert!(took.as_millis() < 5 * 500, "{took:?}");
+    // The worker is free again, too.
+    let begun = std::time::Instant::now();
+    let small = patch("*** Update File: a.rs\n@@\n-    let n = 1;\n+    let n = 2;\n");
+    assert_eq!(client.call("edit.apply_patch", json!({"workspace": p, "patch": small}))["applied"], true);
+    assert!(begun.elapsed().as_secs() < 5);
+}

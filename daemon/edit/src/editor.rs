@@ -168,7 +168,7 @@ impl Editor {
         }
         let _under_way = UnderWay(self, txn_id.clone());
 
-        let mut planned = self.plan(state, request, ledger)?;
+        let mut planned = self.plan(state, request, ledger, cancelled)?;
         if cancelled() {
             return Err(EditError::Cancelled);
         }
@@ -186,7 +186,7 @@ impl Editor {
                 return Err(EditError::Cancelled);
             }
             plans += 1;
-            planned = self.plan(state, request, ledger)?;
+            planned = self.plan(state, request, ledger, cancelled)?;
             if planned.changes.is_empty() {
                 return Ok(Answer::Done(Box::new(describe(request, &planned, &txn_id))));
             }
@@ -226,20 +226,26 @@ impl Editor {
         Ok(Answer::Done(Box::new(outcome)))
     }
 
-    fn plan(&self, state: &State, request: &Request, ledger: LedgerLimits) -> Result<Planned, EditError> {
+    fn plan(
+        &self,
+        state: &State,
+        request: &Request,
+        ledger: LedgerLimits,
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Planned, EditError> {
         match &request.what {
             What::Write { path, content, create, overwrite } => {
                 plan::write(request, &self.ledger, ledger, path, content, (*create, *overwrite))
             }
             What::Edit { path, replacements } => plan::edit(request, path, replacements),
-            What::Patch { text, cwd } => self.refusable(request, text, cwd),
+            What::Patch { text, cwd } => self.refusable(request, text, cwd, cancelled),
             What::Amend { failure_id, hunks } => {
                 let missing = |why| EditError::FailureUnknown { id: failure_id.clone(), why };
                 let refused = self.failures.get(failure_id).map_err(missing)?;
                 let replacements: Vec<ccd_patch::Replacement<'_>> =
                     hunks.iter().map(|(index, text)| ccd_patch::Replacement { index: *index, text }).collect();
                 let text = ccd_patch::amend(&refused.text, &replacements).map_err(EditError::Amend)?;
-                self.refusable(request, &text, &refused.cwd)
+                self.refusable(request, &text, &refused.cwd, cancelled)
             }
             What::Undo { txn_id } => {
                 let entry = state.undo(txn_id).map_err(|error| EditError::State(error.to_string()))?;
@@ -258,8 +264,8 @@ impl Editor {
     }
 
     /// A patch whose refusal is kept for an amended one.
-    fn refusable(&self, request: &Request, text: &str, cwd: &Path) -> Result<Planned, EditError> {
-        plan::patch(request, text, cwd).map_err(|error| match error {
+    fn refusable(&self, request: &Request, text: &str, cwd: &Path, cancelled: &dyn Fn() -> bool) -> Result<Planned, EditError> {
+        plan::patch(request, text, cwd, cancelled).map_err(|error| match error {
             EditError::Refused { faults, failures, cwd, .. } => {
                 let keep = Refused { text: text.to_owned(), cwd: cwd.clone() };
                 let failure_id = (!failures.is_empty()).then(|| self.failures.keep(request.run.as_deref(), keep));

@@ -170,12 +170,13 @@ pub(crate) fn edit(request: &Request, path: &Path, replacements: &[Replacement])
     Ok(single(subject, after.into_bytes().into(), "Updated"))
 }
 
-pub(crate) fn patch(request: &Request, text: &str, cwd: &Path) -> Result<Planned, EditError> {
+pub(crate) fn patch(request: &Request, text: &str, cwd: &Path, stopped: &dyn Fn() -> bool) -> Result<Planned, EditError> {
     let patch = ccd_patch::parse(text)?;
-    let mut tree = PatchTree { reach: &request.reach, cwd: cwd.to_path_buf() };
+    let mut tree = PatchTree { reach: &request.reach, cwd: cwd.to_path_buf(), stopped };
     let plan = match ccd_patch::plan(&patch, &mut tree) {
         Ok(plan) => plan,
         Err(PlanError::Nothing) => return Err(EditError::Nothing),
+        Err(PlanError::Refused { .. }) if stopped() => return Err(EditError::Cancelled),
         Err(PlanError::Refused { faults, failures }) => {
             return Err(EditError::Refused { faults, failures, failure_id: None, cwd: cwd.to_path_buf() });
         }

@@ -189,6 +189,7 @@ pub fn normal(cwd: &Path, path: &str) -> PathBuf {
 pub(crate) struct PatchTree<'r> {
     pub(crate) reach: &'r Reach,
     pub(crate) cwd: PathBuf,
+    pub(crate) stopped: &'r dyn Fn() -> bool,
 }
 
 impl Tree for PatchTree<'_> {
@@ -205,6 +206,10 @@ impl Tree for PatchTree<'_> {
 
     fn read(&mut self, key: &Key) -> Result<Arc<[u8]>, TreeError> {
         self.reach.read(key)
+    }
+
+    fn stopped(&self) -> bool {
+        (self.stopped)()
     }
 
     fn parent(&self, key: &Key) -> Option<Key> {

@@ -47,6 +47,9 @@ pub enum UpdateError {
     /// All hunks that are not found.
     #[error("{} hunks do not match", .0.len())]
     Misses(Vec<Miss>),
+    /// The caller does not want it any more.
+    #[error("stopped")]
+    Stopped,
 }
 
 /// A hunk as the two blocks of lines that it speaks of.
@@ -109,6 +112,11 @@ struct Change<'t> {
 
 /// Applies the hunks of one section. Every hunk that is not found is told; the others are sought as if it were absent.
 pub fn apply(original: &[u8], hunks: &[Hunk<'_>]) -> Result<Updated, UpdateError> {
+    apply_while(original, hunks, &|| false)
+}
+
+/// The same, given up between two hunks when `stopped` says so: thousands of hunks in a long file take seconds.
+pub(crate) fn apply_while(original: &[u8], hunks: &[Hunk<'_>], stopped: &dyn Fn() -> bool) -> Result<Updated, UpdateError> {
     let file = FileText::cut(original).map_err(|error| UpdateError::NotText { detail: error.to_string() })?;
     let blocks: Vec<Block<'_>> = hunks.iter().map(Block::of).collect();
     let contexts = hunks.iter().flat_map(|hunk| hunk.contexts.iter().map(|context| context.text));
@@ -116,6 +124,9 @@ pub fn apply(original: &[u8], hunks: &[Hunk<'_>]) -> Result<Updated, UpdateError
     let mut explainer = Explainer::new(&file, &seeker);
     let (mut cursor, mut matches, mut changes, mut misses) = (0, Vec::new(), Vec::new(), Vec::new());
     for (hunk, mut block) in hunks.iter().zip(blocks) {
+        if stopped() {
+            return Err(UpdateError::Stopped);
+        }
         let start = cursor;
         let mut contexts = Contexts { cursor, pass: Pass::Exact };
         if let Err(index) = contexts.follow(&seeker, hunk) {

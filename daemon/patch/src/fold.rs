@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    apply::{Match, UpdateError, apply},
+    apply::{Match, UpdateError, apply_while},
     plan::{Change, Done, Failure, Fault, HunkMatch, Note, NoteKind, Op, Plan, PlanError, Target, Was, Why},
     seek::Pass,
     syntax::{Action, Hunk, Operation},
@@ -161,7 +161,7 @@ impl<'t, T: Tree> Fold<'t, T> {
             Node::Link => return Err((path, Why::NotRegular("symbolic link"))),
         }
         let before = self.bytes(&source.file).map_err(|error| (path, Why::Tree(error)))?;
-        let body: Arc<[u8]> = match apply(&before, hunks) {
+        let body: Arc<[u8]> = match apply_while(&before, hunks, &|| self.tree.stopped()) {
             Ok(updated) => {
                 for at in updated.matches {
                     self.note_match(path, &at);
@@ -169,6 +169,7 @@ impl<'t, T: Tree> Fold<'t, T> {
                 }
                 updated.bytes.into()
             }
+            Err(UpdateError::Stopped) => return Err((path, Why::Stopped)),
             Err(UpdateError::NotText { detail }) => return Err((path, Why::NotText(detail))),
             Err(UpdateError::Misses(misses)) => {
                 self.failures.extend(misses.into_iter().map(|miss| Failure { path: path.to_owned(), miss }));

@@ -252,6 +252,9 @@ pub enum Why<E> {
         /// As written.
         other: String,
     },
+    /// The caller does not want the plan any more.
+    #[error("planning was stopped")]
+    Stopped,
     /// The caller's tree refuses.
     #[error("{0}")]
     Tree(E),

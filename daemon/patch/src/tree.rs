@@ -22,6 +22,11 @@ pub trait Tree {
 
     /// The folder that a name is in; none for the top, which exists.
     fn parent(&self, key: &Self::Key) -> Option<Self::Key>;
+
+    /// Whether the plan is not wanted any more; asked between hunks.
+    fn stopped(&self) -> bool {
+        false
+    }
 }
 
 /// What a path means.

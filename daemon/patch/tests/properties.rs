@@ -113,7 +113,7 @@ proptest! {
                 prop_assert!(text.is_empty() || text.ends_with(['\n', '\r']));
             }
             Err(UpdateError::Misses(misses)) => prop_assert!(misses.windows(2).all(|pair| pair[0].hunk < pair[1].hunk)),
-            Err(UpdateError::NotText { .. }) => panic!("it is text"),
+            Err(UpdateError::NotText { .. } | UpdateError::Stopped) => panic!("it is text, and nobody stops"),
         }
     }
 }

@@ -158,6 +158,7 @@ fn fault(daemon: &Daemon, workspace: &Workspace, faults: &[Fault<TreeError>], cw
         Why::IsDirectory => say(ErrorKind::IsDirectory),
         Why::NotRegular(what) => say(ErrorKind::NotRegular).with("what", *what),
         Why::ThroughDeletedLink => say(ErrorKind::NotFound),
+        Why::Stopped => say(ErrorKind::Cancelled),
         Why::NotText(_) => say(ErrorKind::NotText),
         Why::SameFile { other } => say(ErrorKind::SameFile).with("what", told(&normal(cwd, other))),
         Why::Tree(error) => of_path(daemon, workspace, &path, error),
