@@ -9,8 +9,11 @@ use std::{
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     sync::mpsc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
+
+/// How long one that is being closed is waited for.
+const LOCK_PATIENCE: Duration = Duration::from_millis(400);
 
 /// How long opening may take.
 const OPEN_LIMIT: Duration = Duration::from_secs(20);
@@ -174,7 +177,14 @@ fn open_engine(folder: &Path) -> Result<Box<dyn Store>, StoreError> {
         .spawn(move || {
             let outcome = guarded(|| {
                 let config = sled::Config::new().path(folder).cache_capacity(CACHE_BYTES).flush_every_ms(Some(500));
-                config.open().map_err(failed)
+                // The engine's threads let go of the lock a moment after it was closed.
+                let begun = Instant::now();
+                loop {
+                    match config.open().map_err(failed) {
+                        Err(StoreError::Locked) if begun.elapsed() < LOCK_PATIENCE => std::thread::sleep(LOCK_PATIENCE / 40),
+                        outcome => return outcome,
+                    }
+                }
             });
             let _ = send.send(outcome);
         })

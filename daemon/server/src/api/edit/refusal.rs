@@ -151,7 +151,13 @@ fn fault(daemon: &Daemon, workspace: &Workspace, faults: &[Fault<TreeError>], cw
         return RpcError::new(ErrorKind::PatchSyntax, "The patch cannot be applied.");
     };
     let path = normal(cwd, &first.path);
-    let message = format!("{first}. Nothing was written.");
+    let next = match &first.why {
+        Why::NotFound | Why::DanglingLink => " Look for its path; `*** Add File: ` makes a new file.",
+        Why::IsDirectory | Why::NotRegular(_) | Why::BelowFile => " Name a regular file, and leave this section out otherwise.",
+        Why::NotText(_) => " Write it as a whole with edit.write, or outside of ccd.",
+        _ => "",
+    };
+    let message = format!("{first}. Nothing was written.{next}");
     let say = |kind| RpcError::new(kind, message.clone()).with("path", told(&path));
     let error = match &first.why {
         Why::NotFound | Why::DanglingLink | Why::BelowFile => say(ErrorKind::NotFound),
@@ -177,15 +183,23 @@ fn told_faults(faults: &[Fault<TreeError>], cwd: &Path) -> Vec<Value> {
 fn unmatched(faults: &[Fault<TreeError>], failures: &[Failure], failure_id: Option<&str>, cwd: &Path) -> RpcError {
     let first = &failures[0];
     let place = match &first.miss.first_difference {
-        Some(difference) => format!(
-            "line {} is {}, not `{}`",
-            difference.line,
-            difference.found.as_deref().map_or("missing".to_owned(), |found| format!("`{}`", short(found, 120))),
-            short(&difference.expected, 120)
-        ),
-        None => first.miss.to_string(),
+        Some(difference) => {
+            // A difference that cannot be seen is shown.
+            let blank = difference.kind == ccd_patch::DifferenceKind::Whitespace;
+            let line = |text: &str| short(&if blank { ccd_patch::visible(text) } else { text.to_owned() }, 120);
+            match &difference.found {
+                Some(found) => format!("line {} is `{}`, not `{}`", difference.line, line(found), line(&difference.expected)),
+                None => format!("the line `{}` is not there", line(&difference.expected)),
+            }
+        }
+        None => match first.miss.to_string() {
+            text if text.starts_with("stands ") => format!("it {text}"),
+            text => text,
+        },
     };
-    let next = if first.miss.already_applied {
+    let next = if !faults.is_empty() {
+        "What `faults` lists cannot be done either: read the files again and send the patch anew.".to_owned()
+    } else if first.miss.already_applied {
         "Its new lines are already there: leave this hunk out.".to_owned()
     } else {
         "Read the file again and resend only the failing hunks with edit.amend.".to_owned()
