@@ -10,6 +10,9 @@ use crate::{
     model::{FileEntry, FileId, Item, Name},
 };
 
+/// Meanings of one name in one module that are told apart.
+const MAX_FOUND: usize = 256;
+
 impl Resolver<'_> {
     /// What a name means in a module: its definitions, its imports, then what its glob imports bring.
     /// `outside`: as another module sees it.
@@ -41,7 +44,8 @@ impl Resolver<'_> {
         let family = of.language.family();
         let mut found = Entities::new();
         let mut push = |one: Entity| {
-            if !found.contains(&one) {
+            // Thousands of one name would be looked through, and copied, for each of their calls.
+            if found.len() < MAX_FOUND && !found.contains(&one) {
                 found.push(one);
             }
         };

@@ -310,6 +310,10 @@ impl<'m> Resolver<'m> {
         let mut out: SmallVec<[(FileId, DefId); 2]> = SmallVec::new();
         let mut replaced = None;
         for one in found {
+            // Two are undecided as well as thousands.
+            if out.len() >= MAX_BESIDE {
+                break;
+            }
             let Entity::Definition(file, definition) = *one else { continue };
             if out.contains(&(file, definition)) {
                 continue;
@@ -326,9 +330,6 @@ impl<'m> Resolver<'m> {
                     replaced = Some((file, definition));
                 } else {
                     out.push((file, definition));
-                }
-                if out.len() >= MAX_BESIDE {
-                    break;
                 }
                 continue;
             }
