@@ -394,3 +394,19 @@ fn a_deadline_ends_the_search_for_hunks() {
     assert_eq!(client.call("edit.apply_patch", json!({"workspace": p, "patch": small}))["applied"], true);
     assert!(begun.elapsed().as_secs() < 5);
 }
+
+#[test]
+fn an_edit_that_was_sent_is_never_told_as_unknown() {
+    let folders = Folders::new();
+    let (_daemon, mut client) = project(&folders);
+    let p = folders.path("p");
+    eventually("recovery is over", || (client.call("edit.outcome", json!({"txn_id": "x"}))["state"] == "unknown").then_some(()));
+    for n in 1..60 {
+        let text = patch(&format!("*** Update File: a.rs\n@@\n-    let n = {n};\n+    let n = {};\n", n + 1));
+        let edit = client.begin("edit.apply_patch", json!({"workspace": p, "patch": text, "txn_id": format!("t{n}")}));
+        let state = client.call("edit.outcome", json!({"txn_id": format!("t{n}")}))["state"].clone();
+        assert!(state == "preparing" || state == "committed", "{state}");
+        assert_eq!(client.answer(edit)["result"]["applied"], true);
+        assert_eq!(client.call("edit.outcome", json!({"txn_id": format!("t{n}")}))["state"], "committed");
+    }
+}

@@ -37,6 +37,8 @@ pub struct Editor {
     pub ledger: Ledger,
     failures: Failures,
     under_way: DashMap<String, ()>,
+    /// Received, and perhaps not begun; how often.
+    announced: DashMap<String, usize>,
     /// Whether a journal may lie there that nobody has looked for since the last edit.
     unsure: AtomicBool,
     settled: Mutex<Vec<Settled>>,
@@ -66,6 +68,7 @@ impl Editor {
             ledger: Ledger::default(),
             failures: Failures::default(),
             under_way: DashMap::new(),
+            announced: DashMap::new(),
             unsure: AtomicBool::new(true),
             settled: Mutex::default(),
         }
@@ -117,13 +120,7 @@ impl Editor {
     /// What is known of a transaction.
     pub fn outcome(&self, txn_id: &str) -> Result<Option<Outcome>, EditError> {
         if self.under_way.contains_key(txn_id) {
-            return Ok(Some(Outcome {
-                txn_id: txn_id.to_owned(),
-                request: None,
-                state: OutcomeState::Preparing,
-                time: 0,
-                result: Vec::new(),
-            }));
+            return Ok(Some(preparing(txn_id)));
         }
         self.state()?.outcome(txn_id).map_err(|error| EditError::State(error.to_string()))
     }
@@ -131,7 +128,24 @@ impl Editor {
     /// What is known of a transaction, without waiting: none while what an earlier process left is being settled.
     pub fn known(&self, txn_id: &str) -> Option<Result<Option<Outcome>, EditError>> {
         self.state.get()?;
-        Some(self.outcome(txn_id))
+        let known = self.outcome(txn_id);
+        if matches!(known, Ok(None)) && self.announced.contains_key(txn_id) {
+            return Some(Ok(Some(preparing(txn_id))));
+        }
+        Some(known)
+    }
+
+    /// A call of this id was received: until it is [retracted](Self::retract), nobody is told that nothing is known of it.
+    pub fn announce(&self, txn_id: &str) {
+        *self.announced.entry(txn_id.to_owned()).or_default() += 1;
+    }
+
+    /// That call has its answer.
+    pub fn retract(&self, txn_id: &str) {
+        if let Some(mut count) = self.announced.get_mut(txn_id) {
+            *count -= 1;
+        }
+        self.announced.remove_if(txn_id, |_, count| *count == 0);
     }
 
     /// Does what a request asks, or nothing. `encode` makes the bytes that are stored for a repetition. Blocks. From the
@@ -343,6 +357,10 @@ fn still_as_planned(request: &Request, planned: &Planned) -> bool {
 
 fn can_plan_again(what: &What) -> bool {
     matches!(what, What::Edit { .. } | What::Patch { .. } | What::Amend { .. })
+}
+
+fn preparing(txn_id: &str) -> Outcome {
+    Outcome { txn_id: txn_id.to_owned(), request: None, state: OutcomeState::Preparing, time: 0, result: Vec::new() }
 }
 
 fn seconds() -> u64 {

@@ -28,6 +28,28 @@ use crate::{
     workers::panic_text,
 };
 
+/// An edit that was received: who asks for it before its turn comes is told that it is being prepared.
+struct Announced(Arc<Daemon>, String);
+
+impl Announced {
+    fn of(daemon: &Arc<Daemon>, request: &Request<'_>) -> Option<Self> {
+        #[derive(serde::Deserialize)]
+        struct Named {
+            txn_id: String,
+        }
+        let params = request.params.filter(|_| request.method.starts_with("edit."))?;
+        let named: Named = serde_json::from_str(params.get()).ok()?;
+        daemon.edits.announce(&named.txn_id);
+        Some(Self(Arc::clone(daemon), named.txn_id))
+    }
+}
+
+impl Drop for Announced {
+    fn drop(&mut self) {
+        self.0.edits.retract(&self.1);
+    }
+}
+
 /// Room for an error of a batch, and for its id.
 const ERROR_BYTES: usize = 512;
 
@@ -160,6 +182,7 @@ impl Dispatcher {
                 if daemon.is_draining() {
                     return reply(refuse(id, &retiring()));
                 }
+                let announced = Announced::of(daemon, request);
                 let id = id.into_owned();
                 // A notification cannot be cancelled: it has no id to name it by.
                 let registered = (!silent).then(|| peer.register(id.clone(), Arc::clone(&call.control)));
@@ -174,6 +197,7 @@ impl Dispatcher {
                 let daemon = Arc::clone(daemon);
                 Reply::Later(Box::pin(async move {
                     let _registered = registered;
+                    let _announced = announced;
                     let response = match AssertUnwindSafe(work).catch_unwind().await {
                         Ok(response) => response,
                         Err(panic) => refuse(id, &daemon.internal(&panic_text(&*panic))),
