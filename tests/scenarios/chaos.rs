@@ -260,7 +260,7 @@ fn what_cannot_be_undone_without_loss_is_kept_and_told() {
         assert_eq!(settled(&mut client, "t")["state"], "conflict");
         assert_eq!(fs::read_to_string(p.join("a.txt")).unwrap(), "theirs\n");
         assert_eq!(fs::read_to_string(p.join("c.txt")).unwrap(), "old c\n");
-        assert!(!p.join("made").exists() && !p.join("moved.txt").exists());
+        assert!(!p.join("made").try_exists().unwrap() && !p.join("moved.txt").try_exists().unwrap());
         let told = client.call("daemon.status", json!({}))["transactions"].clone();
         assert_eq!(
             (&told[0]["txn_id"], &told[0]["state"], &told[0]["paths"]),

@@ -121,7 +121,7 @@ fn a_batch_is_answered_in_order_on_one_line() {
 fn a_batch_that_is_too_large_answers_every_call() {
     let folders = Folders::new();
     folders.configure("[limits]\nresponse_mib = 1\n");
-    folders.write("p/a.txt", &"0123456789abcde\n".repeat(1 << 14));
+    folders.write("p/a.txt", "0123456789abcde\n".repeat(1 << 14));
     let daemon = folders.start();
     let mut client = daemon.connect();
     let root = folders.path("p");
