@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use ccd_protocol::{ErrorKind, METHODS, RpcError};
+use ccd_protocol::{ErrorKind, Kind, METHODS, RpcError};
 use futures_util::FutureExt;
 use jsonrpsee::{
     Extensions, Methods,
@@ -37,7 +37,8 @@ impl Announced {
         struct Named {
             txn_id: String,
         }
-        let params = request.params.filter(|_| request.method.starts_with("edit."))?;
+        let method = METHODS.iter().find(|method| method.name == request.method)?;
+        let params = request.params.filter(|_| method.kind == Kind::Publish)?;
         let named: Named = serde_json::from_str(params.get()).ok()?;
         daemon.edits.announce(&named.txn_id);
         Some(Self(Arc::clone(daemon), named.txn_id))

@@ -47,45 +47,35 @@ impl Table {
     }
 
     /// Adds a method that may do IO, through [`Call::query`] or [`Call::run`].
-    pub(crate) fn work<M, F, Fut>(mut self, handler: F) -> Self
+    pub(crate) fn work<M, F, Fut>(self, handler: F) -> Self
     where
         M: Method,
         F: Fn(Call, M::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<M::Result, RpcError>> + Send + 'static,
     {
         debug_assert_eq!(M::KIND, Kind::Work, "{}", M::NAME);
-        let index = index_of(M::NAME);
-        let handler = Arc::new(handler);
-        let callback = MethodCallback::Async(Arc::new(move |id, raw, _connection, limit, extensions| {
-            let call: Call = extensions.get::<Call>().expect("the dispatcher puts the call there").clone();
-            let handler = Arc::clone(&handler);
-            let span = tracing::info_span!("call", method = M::NAME, id = %id, peer = call.peer.id);
-            Box::pin(
-                async move {
-                    let result = match params::read::<M::Params>(raw.as_str()) {
-                        Ok(params) => bounded::<M, _>(&call, params, |params| handler(call.clone(), params)).await,
-                        Err(error) => Err(error),
-                    };
-                    let response = answer(id, &result, limit);
-                    finished(&call, index, &result);
-                    response
-                }
-                .instrument(span),
-            )
-        }));
-        self.insert(M::NAME, callback);
-        self
+        self.task::<M, F, Fut>(handler)
     }
 
     /// Adds a method that writes. Cancelled or late, it is stopped if it has not begun to write; else it is finished and
     /// answered as if nothing had been.
-    pub(crate) fn publish<M, F, Fut>(mut self, handler: F) -> Self
+    pub(crate) fn publish<M, F, Fut>(self, handler: F) -> Self
     where
         M: Method,
         F: Fn(Call, M::Params) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<M::Result, RpcError>> + Send + 'static,
     {
         debug_assert_eq!(M::KIND, Kind::Publish, "{}", M::NAME);
+        self.task::<M, F, Fut>(handler)
+    }
+
+    /// A method with a task of its own, ended as its kind asks.
+    fn task<M, F, Fut>(mut self, handler: F) -> Self
+    where
+        M: Method,
+        F: Fn(Call, M::Params) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<M::Result, RpcError>> + Send + 'static,
+    {
         let index = index_of(M::NAME);
         let handler = Arc::new(handler);
         let callback = MethodCallback::Async(Arc::new(move |id, raw, _connection, limit, extensions| {
@@ -94,8 +84,10 @@ impl Table {
             let span = tracing::info_span!("call", method = M::NAME, id = %id, peer = call.peer.id);
             Box::pin(
                 async move {
+                    let run = |params| handler(call.clone(), params);
                     let result = match params::read::<M::Params>(raw.as_str()) {
-                        Ok(params) => finished_if_begun::<M, _>(&call, params, |params| handler(call.clone(), params)).await,
+                        Ok(params) if M::KIND == Kind::Publish => finished_if_begun::<M, _>(&call, params, run).await,
+                        Ok(params) => bounded::<M, _>(&call, params, run).await,
                         Err(error) => Err(error),
                     };
                     let response = answer(id, &result, limit);
@@ -136,6 +128,28 @@ fn deadline<M: Method>(call: &Call, asked_ms: Option<u64>) -> Result<Duration, R
     Ok(Duration::from_millis(ms))
 }
 
+/// A handler's work, once the connection has a permit for it.
+async fn in_turn<T>(call: &Call, work: impl Future<Output = T>) -> T {
+    let _permit = call.peer.permits().acquire_owned().await.expect("the semaphore is never closed");
+    work.await
+}
+
+/// Waits until a call is cancelled or its time is over; says which.
+async fn over(call: &Call, allowed: Duration) -> RpcError {
+    let control = &call.control;
+    tokio::select! {
+        biased;
+        () = control.cancelled() => {
+            call.daemon.metrics.counters.cancelled.add();
+            cancelled(control)
+        }
+        () = tokio::time::sleep_until((control.received + allowed).into()) => {
+            call.daemon.metrics.counters.deadlines.add();
+            too_late(control, allowed)
+        }
+    }
+}
+
 /// Runs a handler until it ends, is cancelled, or its time is over. Dropping it sets the tokens of its blocking work.
 async fn bounded<M: Method, Fut>(
     call: &Call,
@@ -146,23 +160,10 @@ where
     Fut: Future<Output = Result<M::Result, RpcError>>,
 {
     let allowed = deadline::<M>(call, params.deadline_ms())?;
-    let control = &call.control;
-    let permits = call.peer.permits();
-    let work = async {
-        let _permit = permits.acquire().await.expect("the semaphore is never closed");
-        handler(params).await
-    };
     tokio::select! {
         biased;
-        () = control.cancelled() => {
-            call.daemon.metrics.counters.cancelled.add();
-            Err(cancelled(control))
-        }
-        () = tokio::time::sleep_until((control.received + allowed).into()) => {
-            call.daemon.metrics.counters.deadlines.add();
-            Err(too_late(control, allowed))
-        }
-        result = work => result,
+        ended = over(call, allowed) => Err(ended),
+        result = in_turn(call, handler(params)) => result,
     }
 }
 
@@ -177,23 +178,12 @@ where
 {
     let allowed = deadline::<M>(call, params.deadline_ms())?;
     let control = &call.control;
-    let permits = call.peer.permits();
-    let work = async {
-        let _permit = permits.acquire().await.expect("the semaphore is never closed");
-        handler(params).await
-    };
+    let work = in_turn(call, handler(params));
     tokio::pin!(work);
     let ended = tokio::select! {
         biased;
         result = &mut work => return result,
-        () = control.cancelled() => {
-            call.daemon.metrics.counters.cancelled.add();
-            cancelled(control)
-        }
-        () = tokio::time::sleep_until((control.received + allowed).into()) => {
-            call.daemon.metrics.counters.deadlines.add();
-            too_late(control, allowed)
-        }
+        ended = over(call, allowed) => ended,
     };
     control.stop();
     if !control.is_running() {
