@@ -20,18 +20,17 @@ pub mod events;
 pub mod graph;
 mod method;
 pub mod reference;
+mod socket;
 mod text;
 pub mod workspace;
 
 pub use error::{ErrorData, ErrorKind, RpcError};
 pub use method::{CallParams, Deadline, Kind, METHODS, Method, MethodInfo};
+pub use socket::{SOCKET_NAME, SOCKET_PATH_MAX, short_socket_name};
 pub use text::{Position, PositionOrName, Range, TextPosition};
 
 /// The number of the protocol. It grows only when something is not compatible; the socket's name holds it.
 pub const PROTOCOL: u32 = 1;
-
-/// The name of the socket inside the runtime folder.
-pub const SOCKET_NAME: &str = "ccd-1.sock";
 
 /// A JSON object.
 pub type Object = serde_json::Map<String, serde_json::Value>;

@@ -226,7 +226,7 @@ fn no_connection(socket: &Path, error: &io::Error) -> ClientError {
             reason: format!(
                 "the socket path {} is longer than {} bytes. Set CCD_RUNTIME_DIR to a shorter folder, for the daemon and for every client.",
                 socket.display(),
-                crate::paths::SOCKET_PATH_MAX
+                ccd_protocol::SOCKET_PATH_MAX
             ),
             tried: Vec::new(),
             log_tail: String::new(),

@@ -8,10 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ccd_protocol::SOCKET_NAME;
-
-/// The longest path that a socket address holds.
-pub const SOCKET_PATH_MAX: usize = 107;
+use ccd_protocol::{SOCKET_NAME, SOCKET_PATH_MAX, short_socket_name};
 
 /// The folders of one daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +54,7 @@ impl Paths {
         if path.as_os_str().len() <= SOCKET_PATH_MAX {
             return path;
         }
-        self.fallback.join(format!("{:016x}-{SOCKET_NAME}", short_name(&self.runtime)))
+        self.fallback.join(short_socket_name(&self.runtime))
     }
 
     /// The lock that a running daemon holds.
@@ -99,28 +96,11 @@ impl Paths {
     }
 }
 
-/// FNV-1a, 64 bits, of the bytes of the path, as the daemon has it: so simple that every client can find the same name.
-fn short_name(path: &Path) -> u64 {
-    path.as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
 #[cfg(test)]
 mod tests {
     use std::{ffi::OsString, path::Path};
 
-    use super::{Paths, short_name};
-
-    #[test]
-    fn the_short_names_are_those_of_the_daemon() {
-        let table = include_str!("../../../tests/socket-names.tsv");
-        let rows = table.lines().filter(|row| !row.starts_with('#'));
-        for (name, path) in rows.map(|row| row.split_once('\t').expect("name and path")) {
-            assert_eq!(format!("{:016x}", short_name(Path::new(path))), name, "{path}");
-        }
-    }
+    use super::Paths;
 
     #[test]
     fn a_long_path_gets_a_short_name_in_the_fallback() {

@@ -2,8 +2,11 @@
 
 use std::{io, os::unix::fs::MetadataExt as _, path::Path};
 
-use ccd_client::{BUILD, Client, ClientError, find_daemon, lock, paths::SOCKET_PATH_MAX, render};
-use ccd_protocol::daemon::{Check, Doctor, DoctorParams, DoctorResult};
+use ccd_client::{BUILD, Client, ClientError, find_daemon, lock, render};
+use ccd_protocol::{
+    SOCKET_PATH_MAX,
+    daemon::{Check, Doctor, DoctorParams, DoctorResult},
+};
 
 use crate::{
     outcome::{self, Exit, Failure},

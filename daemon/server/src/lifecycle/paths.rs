@@ -4,10 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ccd_protocol::SOCKET_NAME;
-
-/// Bytes of a socket's path that the kernel takes.
-const SOCKET_PATH: usize = 107;
+use ccd_protocol::{SOCKET_NAME, SOCKET_PATH_MAX, short_socket_name};
 
 /// The folders of this user's daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +43,7 @@ pub enum PathsError {
         value: String,
     },
     /// The kernel takes no such path.
-    #[error("the path of the socket, {path}, is longer than {SOCKET_PATH} bytes; set CCD_RUNTIME_DIR to a shorter folder")]
+    #[error("the path of the socket, {path}, is longer than {SOCKET_PATH_MAX} bytes; set CCD_RUNTIME_DIR to a shorter folder")]
     TooLong {
         /// Which.
         path: String,
@@ -126,22 +123,14 @@ impl Paths {
 /// The socket in its folder; under a short name in the fallback if the kernel would not take the path.
 fn socket(runtime: &Path, fallback: &Path) -> Result<(PathBuf, PathBuf), PathsError> {
     let path = runtime.join(SOCKET_NAME);
-    if path.as_os_str().len() <= SOCKET_PATH {
+    if path.as_os_str().len() <= SOCKET_PATH_MAX {
         return Ok((runtime.to_path_buf(), path));
     }
-    let short = fallback.join(format!("{:016x}-{SOCKET_NAME}", short_name(runtime)));
-    if short.as_os_str().len() <= SOCKET_PATH {
+    let short = fallback.join(short_socket_name(runtime));
+    if short.as_os_str().len() <= SOCKET_PATH_MAX {
         return Ok((fallback.to_path_buf(), short));
     }
     Err(PathsError::TooLong { path: path.display().to_string() })
-}
-
-/// FNV-1a, 64 bits, of the bytes of the path: so simple that every client can find the same name.
-fn short_name(path: &Path) -> u64 {
-    path.as_os_str()
-        .as_encoded_bytes()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -170,15 +159,6 @@ mod tests {
         assert_eq!(socket_of(&[home, ("XDG_STATE_HOME", "/s")], false), "/s/ccd/run/ccd-1.sock");
         assert_eq!(socket_of(&[home, ("CCD_RUNTIME_DIR", "r")], true), "CCD_RUNTIME_DIR is \"r\"; it must be an absolute path");
         assert_eq!(socket_of(&[], true), "neither CCD_STATE_DIR nor HOME is set; set one of them to an absolute path");
-    }
-
-    #[test]
-    fn the_short_name_is_the_published_one() {
-        let table = include_str!("../../../../tests/socket-names.tsv");
-        let rows = table.lines().filter(|row| !row.starts_with('#'));
-        for (name, path) in rows.map(|row| row.split_once('\t').expect("name and path")) {
-            assert_eq!(format!("{:016x}", short_name(Path::new(path))), name, "{path}");
-        }
     }
 
     #[test]
