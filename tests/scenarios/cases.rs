@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ccd_tests::{Client, Folders};
+use ccd_tests::{Client, Folders, tree};
 use serde_json::{Value, json};
 
 fn cases(kind: &str) -> Option<PathBuf> {
@@ -16,28 +16,6 @@ fn cases(kind: &str) -> Option<PathBuf> {
         println!("cases: not given");
     }
     Some(folder?.join(kind))
-}
-
-/// What is in a folder: files with their bytes, links with their targets, folders.
-fn tree(root: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut pending = vec![root.to_path_buf()];
-    while let Some(folder) = pending.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let rel = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-            let kind = path.symlink_metadata().unwrap().file_type();
-            if kind.is_symlink() {
-                found.insert(rel, format!("-> {}", fs::read_link(&path).unwrap().display()));
-            } else if kind.is_dir() {
-                found.insert(rel, "folder".to_owned());
-                pending.push(path);
-            } else {
-                found.insert(rel, format!("{:?}", String::from_utf8_lossy(&fs::read(&path).unwrap())));
-            }
-        }
-    }
-    found
 }
 
 fn files(tree: &BTreeMap<String, String>) -> BTreeMap<&String, &String> {

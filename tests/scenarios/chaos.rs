@@ -3,9 +3,9 @@
 //! The places are named by `CCD_FAILPOINT`, which a daemon built with the feature `failpoints` heeds; `./tests/run` builds
 //! one. A daemon without it answers the first edit of [`heeds_failpoints`], and the test fails naming that command.
 
-use std::{collections::BTreeMap, fs, io::Write as _, path::Path};
+use std::{collections::BTreeMap, fs, io::Write as _};
 
-use ccd_tests::{Client, Folders, eventually, is_error};
+use ccd_tests::{Client, Folders, eventually, is_error, tree};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
@@ -33,26 +33,9 @@ fn fill(folders: &Folders) {
     folders.write("p/d.txt", "old d\n");
 }
 
-fn tree(root: &Path) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut pending = vec![root.to_path_buf()];
-    while let Some(folder) = pending.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            let rel = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-            if path.symlink_metadata().unwrap().is_dir() {
-                found.insert(rel, "folder".to_owned());
-                pending.push(path);
-            } else {
-                found.insert(rel, fs::read_to_string(&path).unwrap());
-            }
-        }
-    }
-    found
-}
-
 fn pairs(list: &[(&str, &str)]) -> BTreeMap<String, String> {
-    list.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+    let shown = |text: &str| if text == "folder" { text.to_owned() } else { format!("{text:?}") };
+    list.iter().map(|(path, text)| ((*path).to_owned(), shown(text))).collect()
 }
 
 fn old() -> BTreeMap<String, String> {

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
 use std::{
+    collections::BTreeMap,
     io::{BufRead, BufReader, ErrorKind, Read, Write},
     os::unix::net::UnixStream,
     path::{Path, PathBuf},
@@ -310,4 +311,26 @@ pub fn is_error(error: &Value, kind: &str, code: i64) {
     assert_eq!((error["data"]["kind"].as_str(), error["code"].as_i64()), (Some(kind), Some(code)), "{error}");
     assert!(error["data"]["retryable"].is_boolean(), "{error}");
     assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()), "{error}");
+}
+
+/// What is in a folder: files with their bytes, links with their targets, folders; texts as Rust writes them.
+pub fn tree(root: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut pending = vec![root.to_path_buf()];
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            let rel = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+            let kind = path.symlink_metadata().unwrap().file_type();
+            if kind.is_symlink() {
+                found.insert(rel, format!("-> {}", std::fs::read_link(&path).unwrap().display()));
+            } else if kind.is_dir() {
+                found.insert(rel, "folder".to_owned());
+                pending.push(path);
+            } else {
+                found.insert(rel, format!("{:?}", String::from_utf8_lossy(&std::fs::read(&path).unwrap())));
+            }
+        }
+    }
+    found
 }

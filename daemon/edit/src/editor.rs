@@ -221,12 +221,18 @@ impl Editor {
         // Who writes from here on keeps what they wrote, and the caller is told.
         let committed = transaction.commit(&locks, &mut |committed: &Committed| {
             let described = happened(request, &planned, foreseen.clone(), committed);
-            let stored = self.store(state, request, &txn_id, encode(&described));
+            let stored = self.store(state, request, &txn_id, OutcomeState::Committed, encode(&described));
             outcome = Some(described);
             stored
         });
-        if let Err(error) = &committed {
-            self.store_failure(state, request, &txn_id, error);
+        // What a person has to look at is told of the transaction from now on, not only in this answer.
+        let left = match &committed {
+            Err(TransactionError::Conflict { .. }) => Some(OutcomeState::Conflict),
+            Err(TransactionError::RollbackFailed { .. }) => Some(OutcomeState::RollbackFailed),
+            _ => None,
+        };
+        if let Some(became) = left {
+            let _ = self.store(state, request, &txn_id, became, Vec::new());
         }
         committed?;
         self.note(request, &planned, ledger);
@@ -289,28 +295,12 @@ impl Editor {
         })
     }
 
-    fn store(&self, state: &State, request: &Request, txn_id: &str, result: Vec<u8>) -> io::Result<()> {
-        let time = seconds();
-        let outcome =
-            Outcome { txn_id: txn_id.to_owned(), request: Some(request.hash), state: OutcomeState::Committed, time, result };
+    /// Stores what became of a call, for a repetition of it and for those who ask.
+    fn store(&self, state: &State, request: &Request, txn_id: &str, became: OutcomeState, result: Vec<u8>) -> io::Result<()> {
+        let outcome = Outcome { txn_id: txn_id.to_owned(), request: Some(request.hash), state: became, time: seconds(), result };
         state.put_outcome(&outcome, request.options.durability).inspect_err(|error| {
-            // It has happened; only a repetition of the call would not know what was answered.
             tracing::warn!(%error, txn = txn_id, "the outcome could not be stored");
         })
-    }
-
-    /// What a person has to look at is told of the transaction from now on, not only in this answer.
-    fn store_failure(&self, state: &State, request: &Request, txn_id: &str, error: &TransactionError) {
-        let told = match error {
-            TransactionError::Conflict { .. } => OutcomeState::Conflict,
-            TransactionError::RollbackFailed { .. } => OutcomeState::RollbackFailed,
-            _ => return,
-        };
-        let outcome =
-            Outcome { txn_id: txn_id.to_owned(), request: Some(request.hash), state: told, time: seconds(), result: Vec::new() };
-        if let Err(error) = state.put_outcome(&outcome, request.options.durability) {
-            tracing::warn!(%error, txn = txn_id, "the outcome could not be stored");
-        }
     }
 
     fn note(&self, request: &Request, planned: &Planned, limits: LedgerLimits) {

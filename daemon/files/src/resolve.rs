@@ -16,8 +16,8 @@ use rustix::{
 
 use crate::FileError;
 
-/// Links followed by hand before a path counts as a circle; the kernel's own limit is the same.
-const MAX_LINKS: usize = 40;
+/// Links followed before a path counts as a circle; the kernel's own limit is the same.
+pub(crate) const MAX_LINKS: usize = 40;
 /// A rename underneath makes the kernel answer EAGAIN; it passes.
 const MAX_RACES: usize = 64;
 
@@ -97,7 +97,8 @@ fn follow_by_hand(folder: BorrowedFd<'_>, root: &Path, rel: &Path, follow_last: 
     Ok(if done.as_os_str().is_empty() { PathBuf::from(".") } else { done })
 }
 
-fn parts(path: &Path) -> Vec<OsString> {
+/// The names and `..` of a path.
+pub(crate) fn parts(path: &Path) -> Vec<OsString> {
     path.components()
         .filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_owned()),

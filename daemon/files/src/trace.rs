@@ -3,7 +3,7 @@
 use std::{
     ffi::OsString,
     os::{fd::AsFd as _, unix::ffi::OsStringExt},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use rustix::{
@@ -11,10 +11,10 @@ use rustix::{
     io::Errno,
 };
 
-use crate::{FileError, Root, resolve::try_open};
-
-/// Links followed before a path counts as a circle; the kernel's own limit is the same.
-const MAX_LINKS: usize = 40;
+use crate::{
+    FileError, Root,
+    resolve::{MAX_LINKS, parts, try_open},
+};
 
 /// What a path names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,15 +92,6 @@ impl Root {
             Err(other) => Err(other.into()),
         }
     }
-}
-
-fn parts(path: &Path) -> Vec<OsString> {
-    let named = path.components().filter_map(|part| match part {
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::ParentDir => Some(OsString::from("..")),
-        _ => None,
-    });
-    named.collect()
 }
 
 #[cfg(test)]

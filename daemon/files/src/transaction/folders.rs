@@ -4,7 +4,7 @@ use std::{
     cell::RefCell,
     collections::{HashMap, VecDeque},
     ffi::{OsStr, OsString},
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
 };
 
 use rustix::io::Errno;
@@ -13,9 +13,7 @@ use super::{
     fail::TransactionError,
     fs::{Fs, Kind, Meta, Open, again},
 };
-
-/// Links followed before a path counts as a circle; the kernel's own limit is the same.
-const MAX_LINKS: usize = 40;
+use crate::resolve::{MAX_LINKS, parts};
 
 /// A root as the transaction uses it.
 #[derive(Clone, Debug)]
@@ -97,7 +95,7 @@ pub(crate) fn locate<F: Fs>(
     if rel.is_absolute() {
         return Err(outside(rel));
     }
-    let mut rest: VecDeque<OsString> = parts(rel);
+    let mut rest: VecDeque<OsString> = parts(rel).into();
     if rest.is_empty() {
         return Err(TransactionError::IsDirectory { path: named });
     }
@@ -157,14 +155,4 @@ pub(crate) fn locate<F: Fs>(
         }
     }
     Err(TransactionError::IsDirectory { path: named })
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    path.components()
-        .filter_map(|part| match part {
-            Component::Normal(name) => Some(name.to_owned()),
-            Component::ParentDir => Some(OsString::from("..")),
-            _ => None,
-        })
-        .collect()
 }
