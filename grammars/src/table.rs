@@ -102,8 +102,11 @@ pub static LANGUAGES: &[Language] = &[
         separator: ".",
         grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
         queries: &[
+            include_str!("../languages/ecmascript/symbols.scm"),
             include_str!("../languages/typescript/symbols.scm"),
+            include_str!("../languages/ecmascript/calls.scm"),
             include_str!("../languages/typescript/calls.scm"),
+            include_str!("../languages/ecmascript/imports.scm"),
             include_str!("../languages/typescript/imports.scm"),
         ],
     },
@@ -113,8 +116,11 @@ pub static LANGUAGES: &[Language] = &[
         separator: ".",
         grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
         queries: &[
+            include_str!("../languages/ecmascript/symbols.scm"),
             include_str!("../languages/typescript/symbols.scm"),
+            include_str!("../languages/ecmascript/calls.scm"),
             include_str!("../languages/typescript/calls.scm"),
+            include_str!("../languages/ecmascript/imports.scm"),
             include_str!("../languages/typescript/imports.scm"),
             include_str!("../languages/tsx/calls.scm"),
         ],
@@ -125,9 +131,11 @@ pub static LANGUAGES: &[Language] = &[
         separator: ".",
         grammar: || tree_sitter_javascript::LANGUAGE.into(),
         queries: &[
+            include_str!("../languages/ecmascript/symbols.scm"),
             include_str!("../languages/javascript/symbols.scm"),
+            include_str!("../languages/ecmascript/calls.scm"),
             include_str!("../languages/javascript/calls.scm"),
-            include_str!("../languages/javascript/imports.scm"),
+            include_str!("../languages/ecmascript/imports.scm"),
         ],
     },
     Language {

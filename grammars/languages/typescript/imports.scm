@@ -1,7 +1,3 @@
-(import_statement) @import
-(export_statement) @import
+; What brings names into a file, or out of it, in TypeScript alone.
+
 (import_alias) @import
-(call_expression
-  function: [(identifier) @_require (import)] @_require
-  arguments: (arguments . (string))
-  (#any-of? @_require "require" "import")) @import

@@ -1,3 +1,5 @@
+; What brings names into a file, and out of it, in JavaScript and TypeScript alike.
+
 (import_statement) @import
 (export_statement) @import
 (call_expression
