@@ -49,9 +49,9 @@ pub(crate) enum Command {
     /// What a symbol calls.
     Callees(commands::callees::Args),
     /// What a file imports.
-    Imports(commands::imports::Args),
+    Imports(Modules),
     /// Which files import a file or a module.
-    Importers(commands::importers::Args),
+    Importers(Modules),
     /// What a change of these symbols or files can reach.
     Impact(commands::impact::Args),
     /// How one symbol leads to another over calls.
@@ -103,6 +103,20 @@ pub(crate) struct Wait {
     /// Answer from what is indexed so far instead of waiting for the index.
     #[arg(long)]
     pub(crate) no_wait: bool,
+}
+
+// What is asked about imports, in both directions. (A doc comment would become the help of the command.)
+#[derive(Debug, clap::Args)]
+pub(crate) struct Modules {
+    /// A file, or a module by its name in the language.
+    pub(crate) target: String,
+    /// Steps.
+    #[arg(long, value_name = "N")]
+    pub(crate) depth: Option<u32>,
+    #[command(flatten)]
+    pub(crate) page: Page,
+    #[command(flatten)]
+    pub(crate) wait: Wait,
 }
 
 /// Reads a word of the wire; the error lists the words there are.

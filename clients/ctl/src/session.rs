@@ -64,6 +64,11 @@ impl Session {
         place::file(&self.cwd, &self.root, text).symlink_metadata().is_ok()
     }
 
+    /// A file, or else a module by its name: path and module of the wire, of which one is set.
+    pub(crate) fn file_or_module(&self, text: String) -> Result<(Option<String>, Option<String>), Failure> {
+        if self.is_path(&text) { Ok((Some(self.file(&text)?), None)) } else { Ok((None, Some(text))) }
+    }
+
     /// The connection; starts the daemon.
     pub(crate) async fn client(&self) -> Result<&Client, ClientError> {
         let client = self.client.get_or_try_init(|| Client::connect(ConnectOptions::new("ccctl"))).await?;
