@@ -28,7 +28,8 @@ macro_rules! edit_params {
         #[serde(deny_unknown_fields)]
         pub struct $name {
             $($body)*
-            /// Absolute root; the longest open workspace that contains the path if left out.
+            /// Absolute root; the longest open workspace that contains the path or `cwd` if left out. `edit.amend` and
+            /// `edit.undo` name neither and need it.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub workspace: Option<String>,
             /// The caller's run: keys the versions it has seen.
@@ -363,13 +364,16 @@ method! {
     /// Applies a patch that was refused, with some of its hunks replaced.
     Amend = "edit.amend", Publish, 20 / 120,
     AmendParams => EditOutcome,
-    errors: [FailureUnknown, PatchSyntax, ContextNotFound, ContentChanged, TxnIdReused, NoSpace, Io, CommitFailed, RollbackFailed, RecoveryPending]
+    errors: [FailureUnknown, WorkspaceUnknown, OutsideWorkspace, NotFound, NotText, TooLarge, IsDirectory, NotRegular, Permission, ReadOnly, Metadata,
+             SameFile, PatchSyntax, ContextNotFound, ContentChanged, ProtectedPath, TxnIdReused, NoSpace, Io, CommitFailed, RollbackFailed,
+             RecoveryPending]
 }
 method! {
     /// Puts back what a transaction replaced, if nothing was changed since.
     Undo = "edit.undo", Publish, 20 / 120,
     UndoParams => EditOutcome,
-    errors: [UndoUnknown, ContentChanged, TxnIdReused, NoSpace, Io, CommitFailed, RollbackFailed, RecoveryPending]
+    errors: [UndoUnknown, WorkspaceUnknown, OutsideWorkspace, IsDirectory, NotRegular, Permission, ReadOnly, Metadata, ContentChanged, ProtectedPath,
+             TxnIdReused, NoSpace, Io, CommitFailed, RollbackFailed, RecoveryPending]
 }
 
 /// `edit.outcome`.
