@@ -48,7 +48,7 @@ impl Common {
     /// The run: as given, else one for each terminal, so that a person's commands know of each other.
     pub(crate) fn run_id(&self) -> Option<String> {
         let given = self.run.clone().filter(|run| !run.is_empty());
-        given.or_else(|| rustix::process::getsid(None).ok().map(|session| format!("tty:{}", session.as_raw_nonzero())))
+        given.or_else(|| session_of(&fs::read_to_string("/proc/self/stat").ok()?).map(|session| format!("tty:{session}")))
     }
 
     /// The name of the transaction.
@@ -121,4 +121,26 @@ pub(crate) fn text_of(session: &Session, file: Option<&Path>, what: &str) -> Res
 /// A command line that clap cannot refuse by itself.
 pub(crate) fn usage(message: impl Into<String>) -> Failure {
     Failure::Local { kind: "usage", message: message.into(), exit: Exit::Usage }
+}
+
+/// The session in the line of a process in `/proc` (proc_pid_stat(5), field 6). It is 0 in a container that was entered
+/// from outside; `rustix::process::getsid` does not survive that.
+fn session_of(stat: &str) -> Option<u32> {
+    // The name of the program, in parentheses, may hold anything; after it: state, parent, process group, session.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_ascii_whitespace().nth(3)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::session_of;
+
+    #[test]
+    fn a_session_is_read_whatever_the_program_is_called() {
+        assert_eq!(session_of("41 (ccctl) R 40 41 39 34816 41 4194304 90"), Some(39));
+        assert_eq!(session_of("41 (a) b (c) R 40 41 0 0 -1 4194304"), Some(0));
+        assert_eq!(session_of("41 (ccctl"), None);
+        let own = std::fs::read_to_string("/proc/self/stat").unwrap();
+        assert!(session_of(&own).is_some(), "{own}");
+    }
 }
