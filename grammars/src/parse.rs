@@ -55,7 +55,7 @@ pub fn parse(
     let pooled = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
     let mut parser = pooled.unwrap_or_else(|| {
         let mut parser = Parser::new();
-        parser.set_language(&(language.row().grammar)()).expect("the grammars in the table have this library's version");
+        parser.set_language(language.grammar()).expect("the grammars in the table have this library's version");
         parser
     });
     let ranges: Vec<Range> = within

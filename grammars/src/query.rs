@@ -105,7 +105,7 @@ fn compiled(language: LanguageId) -> &'static Compiled {
     COMPILED[usize::from(language.number())].get_or_init(|| {
         let row = language.row();
         let text = row.queries.concat();
-        let query = Query::new(&(row.grammar)(), &text).unwrap_or_else(|error| panic!("queries of {}: {error}", row.name));
+        let query = Query::new(language.grammar(), &text).unwrap_or_else(|error| panic!("queries of {}: {error}", row.name));
         let roles = query.capture_names().iter().map(|name| role(name)).collect();
         Compiled { query, roles }
     })

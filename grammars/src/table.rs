@@ -1,6 +1,6 @@
 //! The table of languages.
 
-use std::{ffi::OsStr, path::Path};
+use std::{ffi::OsStr, path::Path, sync::OnceLock};
 
 /// A language: an index into [`LANGUAGES`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,6 +35,55 @@ impl LanguageId {
         LANGUAGES.iter().position(|row| row.name == name).map(|at| Self(at as u8))
     }
 
+    pub(crate) fn grammar(self) -> &'static tree_sitter::Language {
+        static GRAMMARS: [OnceLock<tree_sitter::Language>; 16] = [const { OnceLock::new() }; 16];
+        GRAMMARS[usize::from(self.0)].get_or_init(self.row().grammar)
+    }
+
+    /// The name of a kind of node; empty for a number that is none.
+    pub fn kind_name(self, kind: u16) -> &'static str {
+        match kind {
+            u16::MAX => "ERROR",
+            kind => self.grammar().node_kind_for_id(kind).unwrap_or_default(),
+        }
+    }
+
+    /// The number of a kind of node that can stand in a tree.
+    pub fn kind_id(self, name: &str, named: bool) -> Option<u16> {
+        let grammar = self.grammar();
+        let kind = grammar.id_for_node_kind(name, named);
+        (kind != 0 && grammar.node_kind_is_visible(kind)).then_some(kind)
+    }
+
+    /// The names of all named kinds that can stand in a tree, sorted.
+    pub fn kind_names(self) -> Vec<&'static str> {
+        let grammar = self.grammar();
+        let kinds = 0..grammar.node_kind_count() as u16;
+        let shown = kinds.filter(|kind| grammar.node_kind_is_visible(*kind) && grammar.node_kind_is_named(*kind));
+        let mut names: Vec<_> = shown.filter_map(|kind| grammar.node_kind_for_id(kind)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The name of a field.
+    pub fn field_name(self, field: u8) -> Option<&'static str> {
+        self.grammar().field_name_for_id(u16::from(field))
+    }
+
+    /// The number of a field.
+    pub fn field_id(self, name: &str) -> Option<u8> {
+        self.grammar().field_id_for_name(name).and_then(|field| u8::try_from(field.get()).ok())
+    }
+
+    /// The names of all fields, sorted.
+    pub fn field_names(self) -> Vec<&'static str> {
+        let grammar = self.grammar();
+        let mut names: Vec<_> = (1..=grammar.field_count() as u16).filter_map(|field| grammar.field_name_for_id(field)).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// As a number for a store.
     pub const fn number(self) -> u8 {
         self.0
@@ -67,6 +116,8 @@ pub struct Language {
     pub extensions: &'static [&'static str],
     /// What stands between the parts of a qualified name.
     pub separator: &'static str,
+    /// The text of its `scaffold.toml`.
+    pub(crate) scaffold: &'static str,
     pub(crate) grammar: fn() -> tree_sitter::Language,
     /// The texts of its queries, in order; a later pattern stands over an earlier one for the same node.
     pub(crate) queries: &'static [&'static str],
@@ -78,6 +129,7 @@ pub static LANGUAGES: &[Language] = &[
         name: "rust",
         extensions: &["rs"],
         separator: "::",
+        scaffold: include_str!("../languages/rust/scaffold.toml"),
         grammar: || tree_sitter_rust::LANGUAGE.into(),
         queries: &[
             include_str!("../languages/rust/symbols.scm"),
@@ -89,6 +141,7 @@ pub static LANGUAGES: &[Language] = &[
         name: "go",
         extensions: &["go"],
         separator: ".",
+        scaffold: include_str!("../languages/go/scaffold.toml"),
         grammar: || tree_sitter_go::LANGUAGE.into(),
         queries: &[
             include_str!("../languages/go/symbols.scm"),
@@ -100,6 +153,7 @@ pub static LANGUAGES: &[Language] = &[
         name: "typescript",
         extensions: &["ts", "mts", "cts"],
         separator: ".",
+        scaffold: include_str!("../languages/typescript/scaffold.toml"),
         grammar: || tree_sitter_typescript::LANGUAGE_TYPESCRIPT.into(),
         queries: &[
             include_str!("../languages/ecmascript/symbols.scm"),
@@ -114,6 +168,7 @@ pub static LANGUAGES: &[Language] = &[
         name: "tsx",
         extensions: &["tsx"],
         separator: ".",
+        scaffold: include_str!("../languages/tsx/scaffold.toml"),
         grammar: || tree_sitter_typescript::LANGUAGE_TSX.into(),
         queries: &[
             include_str!("../languages/ecmascript/symbols.scm"),
@@ -129,6 +184,7 @@ pub static LANGUAGES: &[Language] = &[
         name: "javascript",
         extensions: &["js", "mjs", "cjs", "jsx"],
         separator: ".",
+        scaffold: include_str!("../languages/javascript/scaffold.toml"),
         grammar: || tree_sitter_javascript::LANGUAGE.into(),
         queries: &[
             include_str!("../languages/ecmascript/symbols.scm"),
@@ -142,6 +198,7 @@ pub static LANGUAGES: &[Language] = &[
         name: "python",
         extensions: &["py", "pyi"],
         separator: ".",
+        scaffold: include_str!("../languages/python/scaffold.toml"),
         grammar: || tree_sitter_python::LANGUAGE.into(),
         queries: &[
             include_str!("../languages/python/symbols.scm"),

@@ -3,16 +3,21 @@
 //! Pure over text and grammars: bytes in, values out. A [`Query`] is a [`Spec`] compiled for one grammar; it finds
 //! [`Match`]es in a [`Syntax`](ccd_grammars::Syntax), and a [`Template`] makes new text of them.
 
+mod machine;
+mod meta;
+mod near;
+mod print;
+mod program;
+mod query;
+mod reading;
+mod rules;
 mod spec;
 
 use std::ops::Range;
 
-use ccd_grammars::{LanguageId, Syntax};
+use ccd_grammars::Syntax;
+pub use query::{Query, explain};
 pub use spec::{Constraint, Filters, Rule, Spec, Stop};
-
-/// A spec, compiled for one grammar.
-#[derive(Debug)]
-pub struct Query {}
 
 /// A way to read a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,53 +116,6 @@ pub enum FindError {
     Cancelled,
 }
 
-impl Query {
-    /// Compiles a spec.
-    pub fn new(language: LanguageId, spec: &Spec) -> Result<Self, QueryError> {
-        let _ = (language, spec);
-        Ok(Self {})
-    }
-
-    /// Every reading that holds; the first is the one to search, unless the spec names another.
-    pub fn readings(&self) -> &[Reading] {
-        &[]
-    }
-
-    /// Which of [`Self::readings`] is searched.
-    pub fn searched(&self) -> usize {
-        0
-    }
-
-    /// What the caller may want to know.
-    pub fn hints(&self) -> &[String] {
-        &[]
-    }
-
-    /// The pattern as it was read, as an S-expression.
-    pub fn tree(&self, reading: usize) -> String {
-        let _ = reading;
-        String::new()
-    }
-
-    /// Whether a file of this text can hold a match: all literals of the pattern (of all readings, so one answer serves all) are in it.
-    pub fn may_match(&self, text: &[u8]) -> bool {
-        let _ = text;
-        true
-    }
-
-    /// Searches a file for one of [`Self::readings`] (0 where there are none).
-    pub fn find(
-        &self,
-        reading: usize,
-        syntax: &Syntax,
-        text: &[u8],
-        cancelled: &dyn Fn() -> bool,
-    ) -> Result<Found, FindError> {
-        let _ = (reading, syntax, text, cancelled);
-        Ok(Found::default())
-    }
-}
-
 /// How a pattern is read.
 #[derive(Clone, Debug)]
 pub struct Explanation {
@@ -169,12 +127,6 @@ pub struct Explanation {
     pub metavariables: Vec<String>,
     /// What the caller may want to know.
     pub hints: Vec<String>,
-}
-
-/// Tells how a pattern is read.
-pub fn explain(language: LanguageId, pattern: &str) -> Explanation {
-    let _ = (language, pattern);
-    Explanation { attempts: Vec::new(), tree: String::new(), metavariables: Vec::new(), hints: Vec::new() }
 }
 
 /// What becomes of a match.
