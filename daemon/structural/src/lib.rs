@@ -10,14 +10,18 @@ mod print;
 mod program;
 mod query;
 mod reading;
+mod render;
+mod rewrite;
 mod rules;
 mod spec;
+mod template;
 
 use std::ops::Range;
 
-use ccd_grammars::Syntax;
 pub use query::{Query, explain};
+pub use rewrite::rewrite;
 pub use spec::{Constraint, Filters, Rule, Spec, Stop};
+pub use template::Template;
 
 /// A way to read a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,18 +133,6 @@ pub struct Explanation {
     pub hints: Vec<String>,
 }
 
-/// What becomes of a match.
-#[derive(Debug)]
-pub struct Template {}
-
-impl Template {
-    /// Checks the names of a template against those that the query binds.
-    pub fn new(text: &str, query: &Query) -> Result<Self, QueryError> {
-        let _ = (text, query);
-        Ok(Self {})
-    }
-}
-
 /// A file, rewritten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
@@ -189,17 +181,4 @@ pub enum Nested {
     Outermost,
     /// All: those inside first.
     Recurse,
-}
-
-/// Rewrites a file: searches the reading that is searched, and puts the template in the place of every match.
-pub fn rewrite(
-    query: &Query,
-    template: &Template,
-    nested: Nested,
-    syntax: &Syntax,
-    text: &str,
-    cancelled: &dyn Fn() -> bool,
-) -> Result<Rewritten, RewriteError> {
-    let _ = (query, template, nested, syntax, cancelled);
-    Ok(Rewritten { text: text.to_owned(), ..Rewritten::default() })
 }

@@ -225,7 +225,7 @@ impl Writer<'_> {
 
     /// Where a list holds a run, separators do not count: an empty run has none. Between statements they never do.
     fn loose(&self, parent: Option<usize>, children: &[usize]) -> Loose {
-        let positional = parent.is_some_and(|at| self.name(at).starts_with("for"));
+        let positional = parent.is_some_and(|at| self.name(at).starts_with("for_"));
         let runs = !positional && children.iter().any(|&child| self.many(child).is_some());
         let statements = parent.is_some_and(|at| self.is_thin(at));
         Loose { comma: runs, semicolon: runs || statements }

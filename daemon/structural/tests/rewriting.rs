@@ -1,0 +1,185 @@
+//! What a rewrite makes of a file.
+
+use ccd_grammars::{LanguageId, PARSE_LIMITS, Syntax};
+use ccd_structural::{Nested, Query, RewriteError, Rewritten, Spec, Template, rewrite};
+
+const RUST: LanguageId = LanguageId::RUST;
+const GO: LanguageId = LanguageId::GO;
+const TS: LanguageId = LanguageId::TYPESCRIPT;
+const PY: LanguageId = LanguageId::PYTHON;
+
+fn run(language: LanguageId, pattern: &str, template: &str, nested: Nested, text: &str) -> Result<Rewritten, RewriteError> {
+    let spec = Spec { pattern: Some(pattern.to_owned()), ..Spec::default() };
+    let query = Query::new(language, &spec).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+    let template = Template::new(template, &query).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
+    let syntax = Syntax::parse(language, text.as_bytes(), PARSE_LIMITS, &|| false).unwrap();
+    rewrite(&query, &template, nested, &syntax, text, &|| false)
+}
+
+/// A pattern, a template, a file, and what it becomes.
+const REWRITES: &[(LanguageId, &str, &str, &str, &str)] = &[
+    (
+        GO,
+        "foo($A, 1)",
+        "baz(\n\t$A,\n)",
+        "package p\n\nfunc f() {\n\tif x {\n\t\tfoo(func() {\n\t\t\tbar()\n\t\t}, 1)\n\t}\n}\n",
+        "package p\n\nfunc f() {\n\tif x {\n\t\tbaz(\n\t\t\tfunc() {\n\t\t\t\tbar()\n\t\t\t},\n\t\t)\n\t}\n}\n",
+    ),
+    (
+        GO,
+        "foo($A, 1)",
+        "baz(\n  $A,\n)",
+        "package p\n\nfunc f() {\n\tif x {\n\t\tfoo(func() {\n\t\t\tbar()\n\t\t}, 1)\n\t}\n}\n",
+        "package p\n\nfunc f() {\n\tif x {\n\t\tbaz(\n\t\t\tfunc() {\n\t\t\t\tbar()\n\t\t\t},\n\t\t)\n\t}\n}\n",
+    ),
+    (TS, "foo($$$A)", "foo($$$A, ctx)", "foo();\nfoo(1, 2);\n", "foo(ctx);\nfoo(1, 2, ctx);\n"),
+    (TS, "foo($$$A)", "foo(ctx, $$$A)", "foo();\nfoo(1, 2);\n", "foo(ctx);\nfoo(ctx, 1, 2);\n"),
+    (TS, "foo($$$A)", "foo(ctx, $$$A, z)", "foo();\nfoo(1, 2);\n", "foo(ctx, z);\nfoo(ctx, 1, 2, z);\n"),
+    (
+        TS,
+        "if ($C) { return $X; }",
+        "return $C ? $X : 0;",
+        "function f(a) {\n  if (a) { return 1; } else { return 2; }\n}\nfunction g(a) {\n  if (a) { return 3; }\n  return 4;\n}\n",
+        "function f(a) {\n  if (a) { return 1; } else { return 2; }\n}\nfunction g(a) {\n  return a ? 3 : 0;\n  return 4;\n}\n",
+    ),
+    (
+        TS,
+        "defineConfig({ $$$P })",
+        "defineConfig({ $$$P, x: 1 })",
+        "defineConfig({ a: 1, b: 2, });\ndefineConfig({});",
+        "defineConfig({ a: 1, b: 2, x: 1 });\ndefineConfig({ x: 1 });",
+    ),
+    (TS, "any(isNa($C))", "anyNa($C)", "any(isNa(any(isNa(x))));\n", "anyNa(any(isNa(x)));\n"),
+    (
+        TS,
+        "a($B)",
+        "c(\n  $B\n)",
+        "if (true) {\r\n  a(\r\n    1\r\n      + 2\r\n  )\r\n}\r\n",
+        "if (true) {\r\n  c(\r\n    1\r\n      + 2\r\n  )\r\n}\r\n",
+    ),
+    (TS, "dbl($A)", "$A * 2", "x = dbl(a + b); y = !dbl(c); z = dbl(d)[0];", "x = (a + b) * 2; y = !(c * 2); z = (d * 2)[0];"),
+    (
+        TS,
+        "console.log($$$A)",
+        "",
+        "a();\nif (x) {\n  console.log(1);\n  b(); console.log(2); c();\n}\nconsole.log(3)\nd()\n",
+        "a();\nif (x) {\n  b();  c();\n}\nd()\n",
+    ),
+    (TS, "$X => $Y", "$Y => $X", "f(a => b)", "f(b => a)"),
+    (TS, "f($A)", "await $A", "f(x).then()", "(await x).then()"),
+    (TS, "const $A = $B", "let $A = $B", "const a = 1;\nconst b = 2\n", "let a = 1;\nlet b = 2\n"),
+    (TS, "foo($A)", "bar($A);", "foo(1);\nfoo(2)\n", "bar(1);\nbar(2);\n"),
+    (RUST, "let $X = $Y", "let $X = $Y.clone()", "fn f() {\n    let a = b;\n}\n", "fn f() {\n    let a = b.clone();\n}\n"),
+    (
+        RUST,
+        "$A.unwrap()",
+        "$A?",
+        "fn f() {\n    a.b(|| {\n        c\n    }).unwrap();\n    // x\n    d /* lost */ .unwrap()\n}\n",
+        "fn f() {\n    a.b(|| {\n        c\n    })?;\n    // x\n    d?\n}\n",
+    ),
+    (
+        RUST,
+        "f($S)",
+        "g(\n    $S,\n)",
+        "fn f() {\n        f(\"a\n  b\n    c\");\n        f(r#\"x\n y\"#)\n}\n",
+        "fn f() {\n        g(\n            \"a\n  b\n    c\",\n        );\n        g(\n            r#\"x\n y\"#,\n        )\n}\n",
+    ),
+    (
+        RUST,
+        "None => $Y",
+        "None => { $Y }",
+        "fn f() { match x { None => 1, Some(y) => 2 } }",
+        "fn f() { match x { None => { 1 }, Some(y) => 2 } }",
+    ),
+    (
+        GO,
+        "if $E != nil { return $E }",
+        "if $E != nil {\n    return fmt.Errorf(\"x: %w\", $E)\n}",
+        "package p\n\nfunc f() error {\n\tfor {\n\t\tif err != nil { return err }\n\t}\n}\n",
+        "package p\n\nfunc f() error {\n\tfor {\n\t\tif err != nil {\n\t\t\treturn fmt.Errorf(\"x: %w\", err)\n\t\t}\n\t}\n}\n",
+    ),
+    (TS, "f($$$A, x)", "f($$$A)", "f(x); f(1, x)", "f(); f(1)"),
+    (
+        TS,
+        "function $F($$$P) { $$$B }",
+        "function $F($$$P) {\n  start();\n  $$$B\n  end();\n}",
+        "if (a) {\n    function g(a, b) {\n        one();\n        if (x) {\n            two();\n        }\n    }\n    function h() {}\n}\n",
+        "if (a) {\n    function g(a, b) {\n      start();\n      one();\n      if (x) {\n          two();\n      }\n      end();\n    }\n    function h() {\n      start();\n      end();\n    }\n}\n",
+    ),
+    (
+        PY,
+        "def $F($$$P):\n    $$$B",
+        "def $F($$$P, x):\n    start()\n    $$$B",
+        "class A:\n    def f(self):\n        if a:\n            b()\n        \"\"\"\n  raw\n        \"\"\"\n        return 1\n",
+        "class A:\n    def f(self, x):\n        start()\n        if a:\n            b()\n        \"\"\"\n  raw\n        \"\"\"\n        return 1\n",
+    ),
+    (TS, "[$$$A, b]", "[$$$A]", "x = [a, b]; y = [b];", "x = [a]; y = [];"),
+    (TS, "{ a: $X }", "{ b: $X }", "f({ a: 1 })", "f({ b: 1 })"),
+    (TS, "b", "", "f(a, b, c); g(b); h(a, b)", "f(a, c); g(); h(a)"),
+    (RUST, "x", "", "fn f() { g(a,\n    x,\n    c) }", "fn f() { g(a,\n    c) }"),
+    (TS, "foo($A)", "foo($A, 1)", "foo(foo(1))", "foo(foo(1), 1)"),
+];
+
+#[test]
+fn a_rewrite_makes_code_that_could_have_been_typed() {
+    for (language, pattern, template, text, expected) in REWRITES {
+        let done = run(*language, pattern, template, Nested::Outermost, text);
+        assert_eq!(done.map(|done| done.text).as_deref(), Ok(*expected), "{pattern} -> {template}");
+    }
+}
+
+#[test]
+fn the_outer_of_nested_matches_is_rewritten_or_all_of_them() {
+    let text = "any(isNa(any(isNa(\n  any(isNa(x))\n))));\n";
+    let outer = run(TS, "any(isNa($C))", "anyNa($C)", Nested::Outermost, text).unwrap();
+    assert_eq!((outer.text.as_str(), outer.sites.len(), outer.nested_skipped), ("anyNa(any(isNa(\n  any(isNa(x))\n)));\n", 1, 2));
+    let all = run(TS, "any(isNa($C))", "anyNa($C)", Nested::Recurse, text).unwrap();
+    assert_eq!((all.text.as_str(), all.sites.len(), all.nested_skipped), ("anyNa(anyNa(anyNa(x)));\n", 3, 0));
+}
+
+#[test]
+fn a_result_that_is_no_code_is_refused() {
+    let error = run(TS, "$A = $B", "$A =", Nested::Outermost, "y;\nx = 1;").unwrap_err();
+    assert!(matches!(&error, RewriteError::SyntaxErrors { line: 2, .. }), "{error:?}");
+    // And so is a match that lies in code which is none.
+    let error = run(TS, "old($A)", "fresh($A)", Nested::Outermost, "x = (((\nold(1)\n").unwrap_err();
+    assert!(matches!(&error, RewriteError::SyntaxErrors { line: 2, .. }), "{error:?}");
+    // What is wrong elsewhere is no hindrance.
+    let text = "function f() { old(1) }\nfunction g() { x = (; }\n";
+    let done = run(TS, "old($A)", "fresh($A)", Nested::Outermost, text).unwrap();
+    assert_eq!(done.text, "function f() { fresh(1) }\nfunction g() { x = (; }\n");
+}
+
+#[test]
+fn a_capture_that_would_be_torn_apart_is_refused() {
+    // No parentheses hold around a statement.
+    let error = run(TS, "f(() => { $S })", "x = $S + 1", Nested::Outermost, "f(() => { a; })").err();
+    assert!(
+        matches!(error, Some(RewriteError::CaptureBrokenApart { line: 1, .. } | RewriteError::SyntaxErrors { line: 1, .. })),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn what_is_lost_and_what_comes_again_is_said() {
+    let done = run(RUST, "$A.unwrap()", "$A?", Nested::Outermost, "fn f() {\n    d /* why */ .unwrap()\n}\n").unwrap();
+    assert_eq!(done.warnings, ["A comment at line 2 is lost."]);
+    let done = run(TS, "foo($A)", "foo($A, 1)", Nested::Outermost, "foo(1)").unwrap();
+    assert!(done.warnings.is_empty(), "{:?}", done.warnings);
+    let done = run(TS, "foo($$$A)", "foo($$$A, 1)", Nested::Outermost, "foo(1)").unwrap();
+    assert_eq!(done.warnings.len(), 1);
+}
+
+#[test]
+fn names_of_a_template_are_bound_by_the_pattern() {
+    use ccd_structural::QueryError;
+    let query = Query::new(TS, &Spec { pattern: Some("$A + $$$B + $_".to_owned()), ..Spec::default() });
+    let query =
+        query.or_else(|_| Query::new(TS, &Spec { pattern: Some("f($A, $$$B, $_)".to_owned()), ..Spec::default() })).unwrap();
+    for (template, name) in [("$A.add($C)", "C"), ("$$$A", "A"), ("$B", "B"), ("$_", "_"), ("f($$$)", "")] {
+        let error = Template::new(template, &query).unwrap_err();
+        assert!(matches!(&error, QueryError::Unbound { name: told, .. } if told == name), "{template}: {error:?}");
+    }
+    // Lower case is text.
+    assert!(Template::new("$a + $A", &query).is_ok());
+}
