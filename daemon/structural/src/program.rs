@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use ccd_grammars::{LanguageId, Syntax, SyntaxNode, scaffold};
 
+use rustc_hash::FxHashMap;
+
 use crate::{
     meta::Kind,
     reading::{Fragment, Source, spans},
@@ -173,12 +175,14 @@ fn pending(ops: &[(Op, Loose)]) -> Vec<bool> {
         Op::One { slot } | Op::Many { slot } | Op::ManyIn { slot, .. } => *slot,
         _ => None,
     };
-    (0..ops.len())
-        .map(|at| {
-            let before: Vec<u16> = ops[..at].iter().filter_map(|(op, _)| slot(op)).collect();
-            ops[at..].iter().filter_map(|(op, _)| slot(op)).any(|slot| before.contains(&slot))
-        })
-        .collect()
+    let mut uses: FxHashMap<u16, (usize, usize)> = FxHashMap::default();
+    for (at, (op, _)) in ops.iter().enumerate() {
+        if let Some(slot) = slot(op) {
+            uses.entry(slot).or_insert((at, at)).1 = at;
+        }
+    }
+    let repeated: Vec<(usize, usize)> = uses.into_values().filter(|(first, last)| first < last).collect();
+    (0..ops.len()).map(|at| repeated.iter().any(|(first, last)| *first < at && at <= *last)).collect()
 }
 
 impl Writer<'_> {

@@ -18,6 +18,12 @@ use crate::{
 /// Bytes of a pattern.
 const PATTERN: usize = 16 << 10;
 
+/// Brackets in brackets in a pattern.
+const NESTING: usize = 256;
+
+/// Metavariables in a pattern.
+const METAS: usize = 256;
+
 /// Candidates between two looks at the caller's flag.
 const LOOK: usize = 1024;
 
@@ -94,7 +100,31 @@ pub(crate) fn check_source(source: &Source) -> Result<(), QueryError> {
     if source.text.len() > PATTERN {
         return invalid("The pattern is longer than 16 KiB. Search for the part that tells it from other code.");
     }
+    if nesting(&source.text) > NESTING {
+        return invalid(
+            "The brackets of the pattern nest more than 256 deep. Search for the part that tells it from other code.",
+        );
+    }
+    if source.metas.len() > METAS {
+        return invalid("The pattern has more than 256 metavariables. Put `$$$` for those that do not matter.");
+    }
     Ok(())
+}
+
+/// How deep brackets stand in brackets.
+fn nesting(text: &str) -> usize {
+    let (mut open, mut most) = (0usize, 0usize);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                open += 1;
+                most = most.max(open);
+            }
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
 }
 
 /// What is wrong with the metavariables where code is.
