@@ -299,6 +299,7 @@ fn crates_depend_in_one_direction() {
         ("ccd-grammars", &["ccd-text"]),
         ("ccd-corpus", &["ccd-files", "ccd-grammars", "ccd-text"]),
         ("ccd-graph", &["ccd-corpus", "ccd-files", "ccd-grammars", "ccd-text"]),
+        ("ccd-structural", &["ccd-grammars"]),
         ("ccd-edit", &["ccd-files", "ccd-patch", "ccd-text"]),
         (
             "ccd",

@@ -86,6 +86,9 @@ pub enum QueryError {
     },
 }
 
+/// A run that a name is bound to: the name; from the first to the last item, none if there is no item; the items.
+pub type Run = (String, Option<Range<usize>>, Vec<Range<usize>>);
+
 /// A place that a query found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
@@ -93,8 +96,8 @@ pub struct Match {
     pub range: Range<usize>,
     /// By name, in the order of the pattern.
     pub captures: Vec<(String, Range<usize>)>,
-    /// By name: from the first to the last item (none if empty), and the items.
-    pub multi: Vec<(String, Option<Range<usize>>, Vec<Range<usize>>)>,
+    /// Runs, in the same order.
+    pub multi: Vec<Run>,
 }
 
 /// What a search of one file found.

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, ops::Range};
 
 use ccd_grammars::{Syntax, SyntaxNode};
 
-use crate::reading::{Fragment, Source, spans};
+use crate::reading::{Fragment, Hole, Source, spans};
 
 /// Bytes of a tree that is shown.
 const MOST: usize = 8 << 10;
@@ -29,7 +29,7 @@ pub(crate) fn part(syntax: &Syntax, text: &str, span: &Range<usize>, source: &So
     out
 }
 
-fn print(out: &mut String, syntax: &Syntax, text: &str, root: usize, source: &Source, holes: &[(Range<usize>, usize)]) {
+fn print(out: &mut String, syntax: &Syntax, text: &str, root: usize, source: &Source, holes: &[Hole]) {
     let last = syntax.nodes[root].next as usize;
     // Where the nodes end that are open.
     let mut open: Vec<usize> = Vec::new();

@@ -1,14 +1,12 @@
 //! A fragment as a list of steps that a machine takes along the children of a candidate.
 
-use std::ops::Range;
-
 use ccd_grammars::{LanguageId, Syntax, SyntaxNode, scaffold};
 
 use rustc_hash::FxHashMap;
 
 use crate::{
     meta::Kind,
-    reading::{Fragment, Source, spans},
+    reading::{Fragment, Hole, Source, spans},
 };
 
 /// Which separators do not count where a step is taken.
@@ -104,7 +102,7 @@ struct Writer<'a> {
     syntax: &'a Syntax,
     text: &'a str,
     source: &'a Source,
-    holes: &'a [(Range<usize>, usize)],
+    holes: &'a [Hole],
     slots: &'a mut Slots,
 }
 

@@ -9,6 +9,9 @@ use crate::meta::{Kind, Meta, scan};
 /// Other spellings are tried for this many metavariables.
 const RESPELLED: usize = 16;
 
+/// Where a metavariable stands in a file, and its index in [`Source::metas`].
+pub(crate) type Hole = (Range<usize>, usize);
+
 /// The text of a pattern and its metavariables.
 #[derive(Debug)]
 pub(crate) struct Source {
@@ -28,8 +31,7 @@ pub(crate) struct Fragment {
     pub(crate) roots: Vec<usize>,
     /// The fragment in the text.
     pub(crate) span: Range<usize>,
-    /// Where the metavariables stand: their spans in the text, and which they are in [`Source::metas`].
-    pub(crate) holes: Vec<(Range<usize>, usize)>,
+    pub(crate) holes: Vec<Hole>,
     /// Metavariables that are literal text here: they stand in strings or comments.
     pub(crate) literal: Vec<usize>,
     /// A keyword stands for the name of a member: lawful, and seldom meant.
@@ -115,7 +117,7 @@ impl Source {
         loop {
             let (text, span, holes) = self.spell(rung, "", &spellings);
             let syntax = Syntax::parse(self.language, text.as_bytes(), PARSE_LIMITS, &|| false).ok()?;
-            let place = |(hole, meta): &(Range<usize>, usize)| Some((*meta, spelling_at(&syntax, hole, spellings[*meta])?));
+            let place = |(hole, meta): &Hole| Some((*meta, spelling_at(&syntax, hole, spellings[*meta])?));
             let inert: Vec<(usize, Spelling)> = holes.iter().filter_map(place).collect();
             for (meta, spelling) in &inert {
                 spellings[*meta] = *spelling;
@@ -169,7 +171,7 @@ impl Source {
                 Ok(syntax) => syntax,
                 Err(error) => return Err(Refusal { reason: error.to_string(), at: None, wrong: usize::MAX, tree: None }),
             };
-            let place = |(hole, meta): &(Range<usize>, usize)| Some((*meta, spelling_at(&syntax, hole, spellings[*meta])?));
+            let place = |(hole, meta): &Hole| Some((*meta, spelling_at(&syntax, hole, spellings[*meta])?));
             let inert: Vec<(usize, Spelling)> = holes.iter().filter_map(place).collect();
             if inert.is_empty() {
                 let literal = (0..spellings.len()).filter(|&at| spellings[at] == Spelling::Literal).collect();
@@ -182,7 +184,7 @@ impl Source {
     }
 
     /// The file that a rung makes of the fragment; the fragment in it; the metavariables in it.
-    fn spell(&self, rung: &Rung, end: &str, spellings: &[Spelling]) -> (String, Range<usize>, Vec<(Range<usize>, usize)>) {
+    fn spell(&self, rung: &Rung, end: &str, spellings: &[Spelling]) -> (String, Range<usize>, Vec<Hole>) {
         let mut text = rung.before.clone();
         text.push_str(&rung.indent);
         let start = text.len();

@@ -266,20 +266,12 @@ impl Asker<'_> {
                 return false;
             }
         }
-        match &check.equals {
-            None => {}
-            Some(Equals::Slot(slot)) => {
-                if !slots[*slot].is_some_and(|other| machine.same(other, bound)) {
-                    return false;
-                }
-            }
-            Some(Equals::Text(wanted)) => {
-                if !is_text(machine, bound, wanted) {
-                    return false;
-                }
-            }
-        }
-        !check.not.as_ref().is_some_and(|not| self.fulfils(machine, not, bound, slots))
+        let equal = match &check.equals {
+            None => true,
+            Some(Equals::Slot(slot)) => slots[*slot].is_some_and(|other| machine.same(other, bound)),
+            Some(Equals::Text(wanted)) => is_text(machine, bound, wanted),
+        };
+        equal && !check.not.as_ref().is_some_and(|not| self.fulfils(machine, not, bound, slots))
     }
 
     /// Whether a node is what a rule says.
