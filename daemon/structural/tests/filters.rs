@@ -1,5 +1,7 @@
 //! What narrows matches, and what bounds a search.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test that panics has failed, and says where; times are shown")]
+
 use std::time::{Duration, Instant};
 
 use ccd_grammars::{LanguageId, PARSE_LIMITS, ParseError, ParseLimits, Syntax};
@@ -358,7 +360,7 @@ proptest! {
         "switch (a) { case 1: b(); default: }", "try { a(); } catch (e) {}", "type A = B | C;", "interface I { a: string }",
         "import a from 'b';", "async function f() { await a; }", "let a: number[] = [1, 2,];", "a?.b?.[0]",
     ]), blanks in prop::sample::select(vec![" ", "  ", "\t", " /* c */ "])) {
-        let spaced = code.replace(' ', &blanks);
+        let spaced = code.replace(' ', blanks);
         let text = format!("x();\n{spaced}\ny();\n");
         let result = search(TS, &pattern(code), &text).unwrap();
         prop_assert_eq!(result.matches.len(), 1, "{} in {}", code, text);

@@ -1,5 +1,7 @@
 //! Which code a pattern finds.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
 use ccd_grammars::{LanguageId, PARSE_LIMITS, Syntax};
 use ccd_structural::{FindError, Found, Query, QueryError, Spec};
 

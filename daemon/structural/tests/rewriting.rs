@@ -1,5 +1,7 @@
 //! What a rewrite makes of a file.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
+
 use ccd_grammars::{LanguageId, PARSE_LIMITS, Syntax};
 use ccd_structural::{Nested, Query, RewriteError, Rewritten, Spec, Template, rewrite};
 
