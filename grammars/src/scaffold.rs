@@ -54,7 +54,7 @@ pub struct Rung {
     /// Whether several in a row are a pattern.
     #[serde(default)]
     pub sequence: bool,
-    /// What is of these kinds is read so only after all other ways.
+    /// What is of these kinds is an expression first, if it can be one.
     #[serde(default)]
     pub last: Vec<String>,
     /// What all lines of the fragment are indented by.

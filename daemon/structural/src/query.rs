@@ -211,8 +211,14 @@ impl Query {
         self.hints.extend(source.hints.iter().cloned());
         let mut attempts = Attempts::default();
         let mut refused = None;
-        let mut late = Vec::new();
-        for rung in rungs {
+        // A block is an object first, if it can be one; a keyword is the name of a member only if it can be nothing else.
+        let (mut late, mut odd) = (Vec::new(), Vec::new());
+        for (at, rung) in rungs.iter().enumerate() {
+            if at > 0 && rungs[at - 1].name == "expression" {
+                for (reading, program, tree) in std::mem::take(&mut late) {
+                    self.add(reading, program, tree);
+                }
+            }
             let Some(fragment) = attempts.note(&source, rung) else { continue };
             check_metas(&source, &fragment)?;
             let mut slots = self.slots.clone();
@@ -222,7 +228,9 @@ impl Query {
                     self.note_literal(&source, &fragment);
                     let reading = Reading { name: &rung.name, kind: program.kind.clone() };
                     let tree = print::roots(&fragment, &source);
-                    if fragment.odd || rung.last.contains(&program.kind) {
+                    if fragment.odd {
+                        odd.push((reading, program, tree));
+                    } else if rung.last.contains(&program.kind) {
                         late.push((reading, program, tree));
                     } else {
                         self.add(reading, program, tree);
@@ -231,7 +239,7 @@ impl Query {
                 Err(message) => refused = Some(message),
             }
         }
-        for (reading, program, tree) in late {
+        for (reading, program, tree) in late.into_iter().chain(odd) {
             self.add(reading, program, tree);
         }
         if self.programs.is_empty() {

@@ -241,9 +241,16 @@ impl Source {
         let with_end = fragment.span.start..fragment.span.end + end.len();
         let found = exact(&fragment.syntax, &fragment.text, &fragment.span)
             .or_else(|| exact(&fragment.syntax, &fragment.text, &with_end));
-        fragment.roots = match found {
-            Some(root) => vec![root],
-            None => match siblings(&fragment, &with_end) {
+        // A whole file, and a list of statements, are what stands in them.
+        let holds_others = |root: usize| {
+            let kind = self.language.kind_name(fragment.syntax.nodes[root].kind);
+            root == 0 || scaffold.thin.iter().any(|thin| thin == kind)
+        };
+        let inner = found.filter(|&root| holds_others(root)).map(|root| children(&fragment.syntax, root));
+        fragment.roots = match (found, inner) {
+            (_, Some(inner)) if inner.len() > 1 && is_sequence(rung, scaffold, self.language, &fragment, &inner) => inner,
+            (Some(root), _) if root > 0 => vec![root],
+            _ => match siblings(&fragment, &with_end) {
                 Some(roots) if is_sequence(rung, scaffold, self.language, &fragment, &roots) => roots,
                 Some(_) => return refuse(fragment, None, "it is several nodes, and no statements in a row".to_owned()),
                 None => {
@@ -346,6 +353,19 @@ fn spelling_at(syntax: &Syntax, span: &Range<usize>, now: Spelling) -> Option<Sp
     // A whole string may be the spelling of a metavariable; the inside of one is not.
     let is_inside = node.next as usize == inner + 1 && has(&["content", "fragment", "comment"]);
     (is_text && (node.range() != *span || is_inside)).then_some(Spelling::Literal)
+}
+
+/// The children of a node, without comments.
+fn children(syntax: &Syntax, parent: usize) -> Vec<usize> {
+    let (mut found, mut at) = (Vec::new(), parent + 1);
+    while at < syntax.nodes[parent].next as usize {
+        let node = &syntax.nodes[at];
+        if !node.is_extra() && node.start < node.end {
+            found.push(at);
+        }
+        at = node.next as usize;
+    }
+    found
 }
 
 /// The children of one node that are exactly this extent.

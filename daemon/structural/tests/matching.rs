@@ -57,6 +57,13 @@ fn reading(language: LanguageId, wanted: &str) -> String {
 
 /// A pattern, and how it is read: the first reading, its kind, and the other readings.
 const READINGS: &[(LanguageId, &str, &str)] = &[
+    (GO, "a()\nb()", "statement expression_statement expression_statement []"),
+    (GO, "a(); b()", "statement expression_statement ; expression_statement []"),
+    (GO, "$A, $B = $B, $A", "statement assignment_statement []"),
+    (PY, "a()\nb()", "statement expression_statement expression_statement []"),
+    (RUST, "use a;\nuse b;", "statement use_declaration use_declaration []"),
+    (TS, "{ a(); }", "statement statement_block [type]"),
+    (TS, "a", "statement identifier [class_member type pair]"),
     (GO, "os.Exit($C)", "statement call_expression []"),
     (GO, "fmt.Errorf($$$A)", "statement call_expression []"),
     (GO, "errors.New(\"x\")", "statement call_expression []"),
@@ -144,6 +151,27 @@ fn a_pattern_is_what_its_author_meant() {
 /// A pattern, a file, the texts that are found, and what is bound at each.
 #[allow(clippy::type_complexity, reason = "a table")]
 const MATCHES: &[(LanguageId, &str, &str, &[&str], &[&str])] = &[
+    (
+        GO,
+        "a()\nb()",
+        "package p\nfunc f() {\n\tx()\n\ta()\n\tb()\n\ty()\n\ta(); b()\n}\n",
+        &["a()\n\tb()", "a(); b()"],
+        &["", ""],
+    ),
+    (
+        GO,
+        "a(); b()",
+        "package p\nfunc f() {\n\tx()\n\ta()\n\tb()\n\ty()\n\ta(); b()\n}\n",
+        &["a()\n\tb()", "a(); b()"],
+        &["", ""],
+    ),
+    (
+        PY,
+        "a()\nb($X)",
+        "def f():\n    x()\n    a()\n    b(1)\n    y()\na()\nb(2)\n",
+        &["a()\n    b(1)", "a()\nb(2)"],
+        &["X=1", "X=2"],
+    ),
     (
         TS,
         "function $F($$$P) { $$$B }",
