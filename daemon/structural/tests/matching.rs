@@ -135,7 +135,7 @@ const READINGS: &[(LanguageId, &str, &str)] = &[
     (PY, "except $E:\n    pass", "except_clause except_clause []"),
     (PY, "@$D", "attribute decorator []"),
     (PY, "{\"a\": $X}", "statement dictionary []"),
-    (PY, "x = 1\ny = 2", "statement module [class_member]"),
+    (PY, "x = 1\ny = 2", "statement expression_statement expression_statement []"),
     (PY, "$X: $T", "statement assignment [type pair parameter]"),
     (PY, "return $X", "statement return_statement []"),
     (PY, "with $X as $Y:\n    $$$B", "statement with_statement []"),
