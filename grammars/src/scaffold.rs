@@ -28,6 +28,9 @@ pub struct Scaffold {
     /// Kinds that go on with the expression before them, where the grammar has no node for both.
     #[serde(default)]
     pub pieces: Vec<String>,
+    /// Groups of kinds that differ only in how they are quoted.
+    #[serde(default)]
+    pub alike: Vec<Vec<String>>,
     /// Other spellings of a metavariable, `%` for its name, for places where no identifier can stand.
     #[serde(default)]
     pub holes: Vec<String>,
@@ -81,7 +84,7 @@ mod tests {
         for language in LanguageId::all() {
             let scaffold = scaffold(language);
             let kinds = [&scaffold.names, &scaffold.thin, &scaffold.opaque, &scaffold.pieces];
-            for kind in kinds.into_iter().flatten() {
+            for kind in kinds.into_iter().flatten().chain(scaffold.alike.iter().flatten()) {
                 assert!(language.kind_id(kind, true).is_some(), "{}: there is no {kind}", language.name());
             }
             assert_eq!(scaffold.readings[0].name, "statement", "{}", language.name());

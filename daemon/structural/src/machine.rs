@@ -28,6 +28,7 @@ pub(crate) struct Kinds {
     openers: Vec<u16>,
     thin: Vec<u16>,
     pieces: Vec<u16>,
+    alike: Vec<Vec<u16>>,
     pub(crate) opaque: Vec<u16>,
 }
 
@@ -45,8 +46,16 @@ impl Kinds {
             openers: tokens(&["(", "[", "{", "<", ",", "|"]),
             thin: named(&scaffold.thin),
             pieces: named(&scaffold.pieces),
+            alike: scaffold.alike.iter().map(|group| named(group)).collect(),
             opaque: named(&scaffold.opaque),
         }
+    }
+}
+
+impl Kinds {
+    /// Whether two kinds are the same but for their quotes.
+    fn same(&self, one: u16, other: u16) -> bool {
+        one == other || self.alike.iter().any(|group| group.contains(&one) && group.contains(&other))
     }
 }
 
@@ -104,9 +113,8 @@ impl<'a> Machine<'a> {
     pub(crate) fn may_begin(&self, program: &Program, at: u32) -> bool {
         let node = self.node(at);
         match &program.ops[0].0 {
-            Op::Enter { kind } | Op::Leaf { kind, .. } | Op::Kind { kind } | Op::Prose { kind, .. } | Op::Token { kind, .. } => {
-                node.kind == *kind
-            }
+            Op::Enter { kind } | Op::Leaf { kind, .. } => self.kinds.same(node.kind, *kind),
+            Op::Kind { kind } | Op::Prose { kind, .. } | Op::Token { kind, .. } => node.kind == *kind,
             _ => node.is_named() && !node.is_extra() && !self.kinds.pieces.contains(&node.kind),
         }
     }
@@ -149,7 +157,7 @@ impl<'a> Machine<'a> {
                     lists.pop();
                 }),
                 Op::Enter { kind } => {
-                    self.settle_on(at, list, *loose, true).filter(|&at| self.node(at).kind == *kind).map(|at| {
+                    self.settle_on(at, list, *loose, true).filter(|&at| self.kinds.same(self.node(at).kind, *kind)).map(|at| {
                         undo.push(Undo::Entered);
                         lists.push(self.node(at).next);
                         at + 1
@@ -268,7 +276,7 @@ impl<'a> Machine<'a> {
             Op::Token { kind, .. } => node.kind == *kind,
             Op::Quote => self.kinds.quotes.contains(&node.kind),
             Op::Gap { text: wanted } => node.kind == SyntaxNode::GAP && text() == &**wanted,
-            Op::Leaf { kind, text: wanted, quotes: false } => node.kind == *kind && text() == &**wanted,
+            Op::Leaf { kind, text: wanted, quotes: false } => self.kinds.same(node.kind, *kind) && text() == &**wanted,
             Op::Leaf { kind, text: wanted, .. } => {
                 let plain = |byte: u8| if byte == b'\'' { b'"' } else { byte };
                 node.kind == *kind && text().iter().map(|&byte| plain(byte)).eq(wanted.iter().map(|&byte| plain(byte)))
