@@ -17,5 +17,5 @@ pub use parse::{ParseError, ParseLimits, depth_exceeds, parse};
 pub use query::{Captured, DefinitionRole, Role, capture};
 pub use scaffold::{Rung, Scaffold, scaffold};
 pub use syntax::{PARSE_LIMITS, Syntax, SyntaxNode};
-pub use table::{LANGUAGES, Language, LanguageId, language_of, language_of_path};
+pub use table::{LANGUAGES, Language, LanguageId, grammar_of, language_of, language_of_path};
 pub use tree_sitter::{Node, Point, Tree, TreeCursor};

@@ -14,7 +14,7 @@ use crate::{LANGUAGES, LanguageId};
 const POOL: usize = 8;
 
 static PARSERS: [Mutex<Vec<Parser>>; 16] = [const { Mutex::new(Vec::new()) }; 16];
-const _: () = assert!(PARSERS.len() >= 6);
+const _: () = assert!(PARSERS.len() >= 10);
 
 /// Bytes from which the depth of a tree is always counted: keywords (`else if`) nest as well as brackets.
 const LONG: usize = 64 << 10;

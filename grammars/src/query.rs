@@ -13,6 +13,7 @@ pub enum DefinitionRole {
     Module,
     Function,
     Method,
+    Constructor,
     Field,
     Constant,
     Variable,
@@ -62,7 +63,7 @@ pub enum Role {
     Macro,
     /// `@callee`: what is called.
     Callee,
-    /// `@body`: the tokens of a macro call.
+    /// `@body`: the tokens of a macro call, or the body of a definition whose grammar has no field of that name.
     Body,
     /// `@extends`: a base of the definition around it.
     Extends,
@@ -136,6 +137,7 @@ fn role(name: &str) -> Role {
         "def.module" => Role::Definition(D::Module),
         "def.function" => Role::Definition(D::Function),
         "def.method" => Role::Definition(D::Method),
+        "def.constructor" => Role::Definition(D::Constructor),
         "def.field" => Role::Definition(D::Field),
         "def.constant" => Role::Definition(D::Constant),
         "def.variable" => Role::Definition(D::Variable),

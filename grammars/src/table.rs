@@ -19,6 +19,14 @@ impl LanguageId {
     pub const JAVASCRIPT: Self = Self(4);
     /// Python.
     pub const PYTHON: Self = Self(5);
+    /// Dart.
+    pub const DART: Self = Self(6);
+    /// C.
+    pub const C: Self = Self(7);
+    /// C++.
+    pub const CPP: Self = Self(8);
+    /// Java.
+    pub const JAVA: Self = Self(9);
 
     /// Its row.
     pub fn row(self) -> &'static Language {
@@ -99,12 +107,18 @@ impl LanguageId {
         (0..LANGUAGES.len() as u8).map(Self)
     }
 
-    /// The languages whose files may import each other: TypeScript, TSX and JavaScript are one family.
+    /// The languages whose files may import each other: TypeScript, TSX and JavaScript are one family, C and C++ another.
     pub fn family(self) -> Self {
         match self {
             Self::TSX | Self::JAVASCRIPT => Self::TYPESCRIPT,
+            Self::CPP => Self::C,
             other => other,
         }
+    }
+
+    /// Whether a module is a file, known by its path, which is no part of the names in it.
+    pub fn names_files(self) -> bool {
+        matches!(self.family(), Self::TYPESCRIPT | Self::C | Self::DART)
     }
 }
 
@@ -206,6 +220,57 @@ pub static LANGUAGES: &[Language] = &[
             include_str!("../languages/python/imports.scm"),
         ],
     },
+    Language {
+        name: "dart",
+        extensions: &["dart"],
+        separator: ".",
+        scaffold: include_str!("../languages/dart/scaffold.toml"),
+        grammar: || tree_sitter_dart::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/dart/symbols.scm"),
+            include_str!("../languages/dart/calls.scm"),
+            include_str!("../languages/dart/imports.scm"),
+        ],
+    },
+    Language {
+        name: "c",
+        // A header says nowhere which of the two languages it is written in.
+        extensions: &["c", "h"],
+        separator: "::",
+        scaffold: include_str!("../languages/c/scaffold.toml"),
+        grammar: || tree_sitter_c::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/c/symbols.scm"),
+            include_str!("../languages/c/calls.scm"),
+            include_str!("../languages/c/imports.scm"),
+        ],
+    },
+    Language {
+        name: "cpp",
+        extensions: &["cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "ipp", "inl"],
+        separator: "::",
+        scaffold: include_str!("../languages/cpp/scaffold.toml"),
+        grammar: || tree_sitter_cpp::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/c/symbols.scm"),
+            include_str!("../languages/cpp/symbols.scm"),
+            include_str!("../languages/c/calls.scm"),
+            include_str!("../languages/cpp/calls.scm"),
+            include_str!("../languages/c/imports.scm"),
+        ],
+    },
+    Language {
+        name: "java",
+        extensions: &["java"],
+        separator: ".",
+        scaffold: include_str!("../languages/java/scaffold.toml"),
+        grammar: || tree_sitter_java::LANGUAGE.into(),
+        queries: &[
+            include_str!("../languages/java/symbols.scm"),
+            include_str!("../languages/java/calls.scm"),
+            include_str!("../languages/java/imports.scm"),
+        ],
+    },
 ];
 
 /// The language of a file, by the extension of its name.
@@ -213,6 +278,21 @@ pub fn language_of(name: &OsStr) -> Option<LanguageId> {
     let extension = Path::new(name).extension()?.to_str()?;
     let matches = |row: &Language| row.extensions.iter().any(|known| known.eq_ignore_ascii_case(extension));
     LANGUAGES.iter().position(matches).map(|at| LanguageId(at as u8))
+}
+
+/// The language whose grammar reads a text. It is that of its name, but for a header that declares what only C++ has: the
+/// ending `.h` says nothing about which of the two it is.
+pub fn grammar_of(language: LanguageId, text: &[u8]) -> LanguageId {
+    let declares = |line: &[u8]| {
+        let line = line.trim_ascii_start();
+        let starts = |word: &[u8]| line.starts_with(word) && line.get(word.len()).is_some_and(|&next| b" \t<:".contains(&next));
+        [&b"class"[..], b"namespace", b"template", b"using", b"constexpr"].into_iter().any(starts)
+            || [&b"public:"[..], b"private:", b"protected:"].iter().any(|word| line.starts_with(word))
+    };
+    // A name that is also a word of prose: a comment that begins with it has no end that code has.
+    let ends = |line: &[u8]| line.trim_ascii_end().last().is_some_and(|last| b"{;:>,".contains(last));
+    let cpp = language == LanguageId::C && text.split(|&byte| byte == b'\n').any(|line| declares(line) && ends(line));
+    if cpp { LanguageId::CPP } else { language }
 }
 
 /// The language of a path.
@@ -233,11 +313,15 @@ mod tests {
             (LanguageId::TSX, "tsx"),
             (LanguageId::JAVASCRIPT, "javascript"),
             (LanguageId::PYTHON, "python"),
+            (LanguageId::DART, "dart"),
+            (LanguageId::C, "c"),
+            (LanguageId::CPP, "cpp"),
+            (LanguageId::JAVA, "java"),
         ] {
             assert_eq!(id.name(), name);
             assert_eq!(LanguageId::by_name(name), Some(id));
         }
-        assert_eq!(LANGUAGES.len(), 6);
+        assert_eq!(LANGUAGES.len(), 10);
     }
 
     #[test]

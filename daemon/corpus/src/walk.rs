@@ -35,7 +35,8 @@ pub struct Entry {
 pub struct Walk {
     /// Source files of known languages, sorted by the bytes of their path.
     pub files: Vec<Entry>,
-    /// Other files that say how a project is laid out (`Cargo.toml`, `go.mod`, `package.json`, `tsconfig*.json`), sorted.
+    /// Other files that say how a project is laid out (`Cargo.toml`, `go.mod`, `package.json`, `tsconfig*.json`,
+    /// `pubspec.yaml`), sorted.
     pub manifests: Vec<PathBuf>,
     /// Folders walked, relative to the root (`""` is the root itself): those to watch.
     pub folders: Vec<PathBuf>,
@@ -169,7 +170,7 @@ fn is_foreign_below(root: &Root, rel: &Path) -> bool {
 
 pub(crate) fn is_manifest(name: &OsStr) -> bool {
     match name.to_str() {
-        Some("Cargo.toml" | "go.mod" | "go.work" | "package.json" | "pyproject.toml") => true,
+        Some("Cargo.toml" | "go.mod" | "go.work" | "package.json" | "pyproject.toml" | "pubspec.yaml") => true,
         Some(name) => name.starts_with("tsconfig") && name.ends_with(".json") || name == "jsconfig.json",
         None => false,
     }

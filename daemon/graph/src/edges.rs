@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// Grows whenever the same inputs give other edges.
-pub(crate) const RESOLVER_VERSION: u32 = 3;
+pub(crate) const RESOLVER_VERSION: u32 = 4;
 
 /// Which definitions of a name an undecided edge may mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -4,7 +4,7 @@
 //! workspaces. Strings stand once in a table; the rest refers to them by number.
 
 /// Grows whenever the same bytes give other facts.
-pub(crate) const EXTRACTOR_VERSION: u32 = 3;
+pub(crate) const EXTRACTOR_VERSION: u32 = 4;
 
 /// A string of the file's table.
 pub(crate) type StrId = u32;
@@ -55,6 +55,8 @@ pub(crate) mod flag {
     /// Python: a later definition of the same name stands in its place whenever it is reached. Not so for those in
     /// different branches (`if` and `else`, `try` and `except`).
     pub(crate) const REPLACED: u8 = 16;
+    /// C, C++: a function that is declared here; its body stands elsewhere.
+    pub(crate) const DECLARED: u8 = 32;
 }
 
 /// A definition.

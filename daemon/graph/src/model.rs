@@ -25,9 +25,9 @@ use smallvec::SmallVec;
 use crate::{
     SymbolKind,
     edges::{FileEdges, Target},
-    facts::{DefId, Facts, Join, NONE},
+    facts::{DefId, Facts, NONE},
     names,
-    sums::{base_names, class_imports, renames, sum_of_bases, sums},
+    sums::{base_names, class_imports, renames, sum_of_bases, sum_of_routes, sums},
 };
 
 /// A file: its index in [`Model::files`].
@@ -233,7 +233,9 @@ impl Model {
         if entry.routes != routes || entry.home != home {
             self.moved.insert(id);
         }
+        let given_on = sum_of_routes(entry);
         entry.routes = routes;
+        self.shape_sum = self.shape_sum.wrapping_sub(given_on).wrapping_add(sum_of_routes(entry));
         if entry.home == home {
             return;
         }
@@ -314,7 +316,7 @@ impl Model {
             items: items(&facts, &names),
             exports: facts.exports.iter().map(|&(outer, inner)| (names[outer as usize], names[inner as usize])).collect(),
             mentions: mentions(&facts, &names),
-            looks_up: facts.segments.iter().any(|segment| segment.join == Join::Super),
+            looks_up: crate::sums::looks_up(language, &facts),
             facts,
             names,
             symbols,
@@ -370,6 +372,7 @@ impl Model {
         for (name, sum) in sums {
             self.add_to_name(name, if add { sum } else { sum.wrapping_neg() });
         }
+        let shape = shape.wrapping_add(sum_of_routes(entry));
         self.shape_sum = if add { self.shape_sum.wrapping_add(shape) } else { self.shape_sum.wrapping_sub(shape) };
         for name in base_names(entry) {
             tally(&mut self.bases, name, add);

@@ -66,7 +66,11 @@ pub(crate) fn local_qualified(language: LanguageId, facts: &Facts, definition: D
         if !impl_of {
             parts.push(facts.strings.get(one.name));
         }
-        if one.owner != NONE && (impl_of || one.kind != SymbolKind::Impl) {
+        if one.owner != NONE && !impl_of && one.kind != SymbolKind::Impl {
+            // `void ns::Type::f()` says where the type is.
+            let names = facts.expr(one.owner).iter().rev().filter(|segment| segment.name != NONE);
+            parts.extend(names.map(|segment| facts.strings.get(segment.name)));
+        } else if one.owner != NONE && impl_of {
             let name = facts.last_name(one.owner);
             if name != NONE {
                 parts.push(facts.strings.get(name));

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     SymbolKind,
-    facts::{DefId, ExprId, Facts, Import, ImportKind, NONE, SiteKind, flag},
+    facts::{DefId, ExprId, Facts, Import, ImportKind, Join, NONE, SiteKind, flag},
     layout::{file_name, folder},
     model::{FileEntry, Model, Name, SymbolSlot, stable_hash},
 };
@@ -61,6 +61,11 @@ pub(crate) fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64
         let kind = [import.kind as u8, u8::from(import.exported), u8::from(import.only_export)];
         let scope = key(import.scope).to_le_bytes();
         let sum = stable_hash(&[b"import", &scope, &kind, &path, string(import.item), string(import.binding)]);
+        // A part of a library of Dart decides what the library consists of.
+        let of_library = import.kind == ImportKind::SideEffect || import.kind == ImportKind::Module && import.binding == NONE;
+        if of_library && entry.language == LanguageId::DART {
+            places = places.wrapping_add(stable_hash(&[b"part", entry.rel.as_bytes(), &path]));
+        }
         if import.kind == ImportKind::Glob {
             shape = shape.wrapping_add(sum);
             continue;
@@ -85,6 +90,18 @@ pub(crate) fn sums(entry: &FileEntry, symbols: &[SymbolSlot]) -> (Vec<(Name, u64
     (out, shape, places)
 }
 
+/// What a file adds to the shape by where its imports lead: in C, C++ and Dart, what a file brings in whole it gives on
+/// to those that bring it in, which do not name what lies behind it.
+pub(crate) fn sum_of_routes(entry: &FileEntry) -> u64 {
+    let gives_on = matches!(entry.language.family(), LanguageId::C | LanguageId::DART);
+    let whole = |import: &Import| import.kind == ImportKind::Glob;
+    if gives_on && entry.facts.imports.iter().any(whole) {
+        stable_hash(&[b"routes", entry.rel.as_bytes(), &entry.routes.to_le_bytes()])
+    } else {
+        0
+    }
+}
+
 /// Names under which the file knows others, or gives them out.
 pub(crate) fn renames(entry: &FileEntry) -> Vec<(Name, Name)> {
     let facts = &entry.facts;
@@ -105,6 +122,17 @@ pub(crate) fn renames(entry: &FileEntry) -> Vec<(Name, Name)> {
         push(outer, inner);
     }
     out
+}
+
+/// Whether a file has sites that are looked for through the bases of classes: it says `super`, or calls members of a class
+/// that has bases without `this`.
+pub(crate) fn looks_up(language: LanguageId, facts: &Facts) -> bool {
+    let says_super = facts.segments.iter().any(|segment| segment.join == Join::Super);
+    let in_class = || {
+        facts.sites.iter().any(|site| site.kind == SiteKind::Extends)
+            || facts.definitions.iter().any(|d| d.owner != NONE && d.kind != SymbolKind::Impl)
+    };
+    says_super || matches!(language.family(), LanguageId::C | LanguageId::DART | LanguageId::JAVA) && in_class()
 }
 
 /// Names by which a file knows the bases of its classes.

@@ -34,6 +34,7 @@ impl Graph {
                     contents.model.set_place(id, home, routes);
                 }
                 contents.layout = layout;
+                let now = (contents.model.shape(), now.1);
                 if contents.laid_out.map(|(shape, _)| shape) != Some(now.0) {
                     contents.model.check_all();
                 }

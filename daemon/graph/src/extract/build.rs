@@ -6,7 +6,7 @@ use ccd_grammars::{DefinitionRole, LanguageId};
 use ccd_text::{LineIndex, Place};
 
 use super::{
-    event::{Data, Event, RawDefinition},
+    event::{Data, Event, RawDefinition, ValueKind},
     expr::RawSegment,
     imports::RawImports,
 };
@@ -21,6 +21,8 @@ use crate::{
 const MAX_SIGNATURE: usize = 200;
 /// Bytes of a name; a longer one (a test's sentence) is cut.
 const MAX_NAME: usize = 200;
+/// Names of one declaration that are looked through for one that a later pattern knows better.
+const MAX_SIDE_BY_SIDE: usize = 64;
 /// Definitions of one name, in different branches, that are held beside each other.
 const MAX_EQUALS: usize = 64;
 
@@ -43,16 +45,16 @@ pub(crate) fn build(language: LanguageId, text: &[u8], mut events: Vec<Event>, p
         attributes: Vec::new(),
     };
     builder.module();
-    let mut events = events.into_iter().peekable();
+    let mut events = events.into_iter();
     while let Some(event) = events.next() {
         // A later pattern for the same node and name knows better (`type_spec` with a struct).
-        if let (Data::Definition(one), Some(next)) = (&event.data, events.peek())
-            && let Data::Definition(other) = &next.data
-            && next.start == event.start
-            && next.end == event.end
-            && one.names == other.names
-        {
-            continue;
+        if let Data::Definition(one) = &event.data {
+            let same = events.as_slice().iter().take_while(|next| next.start == event.start && next.end == event.end);
+            let knows_better = |other: &RawDefinition| one.names == other.names || other.role == DefinitionRole::Test;
+            let replaced = |next: &Event| matches!(&next.data, Data::Definition(other) if knows_better(other));
+            if same.take(MAX_SIDE_BY_SIDE).any(replaced) {
+                continue;
+            }
         }
         builder.event(event);
     }
@@ -242,7 +244,8 @@ impl<'t> Builder<'t> {
         let mut scope = self.scope();
         // `it("…")` makes the test; it is not called by it.
         let around = self.facts.definitions[scope as usize];
-        if around.kind == SymbolKind::Test && around.bytes.1 == start && self.language.family() == LanguageId::TYPESCRIPT {
+        let by_call = matches!(self.language.family(), LanguageId::TYPESCRIPT | LanguageId::DART);
+        if around.kind == SymbolKind::Test && around.bytes.1 == start && by_call {
             scope = around.container;
         }
         if matches!(kind, SiteKind::Extends | SiteKind::Implements) && scope == 0 {
@@ -267,7 +270,9 @@ impl<'t> Builder<'t> {
         if intrinsic {
             return;
         }
-        let local = first.join == Join::Root && first.name != NONE && self.is_local(first.name);
+        // Variables and methods of Java do not hide each other.
+        let method = self.language == LanguageId::JAVA && kind == SiteKind::Call && segments.len() == 1;
+        let local = first.join == Join::Root && first.name != NONE && !method && self.is_local(first.name);
         self.facts.sites.push(SiteFact { kind, scope, place: self.place(start), expr, local });
     }
 
@@ -326,6 +331,12 @@ impl<'t> Builder<'t> {
             // Not a symbol, but what it is set to may bind names.
             return;
         };
+        // A macro is of the file, and a function in a function is the other head of its body.
+        let of_file = kind == SymbolKind::Macro || kind == SymbolKind::Function && is_callable(container_kind);
+        if of_file && self.language.family() == LanguageId::C {
+            let outside = |at: &DefId| kind != SymbolKind::Macro && !is_callable(self.facts.definitions[*at as usize].kind);
+            container = self.facts.chain(container).find(outside).unwrap_or(0);
+        }
         let touches = self.touches(start);
         let lead = if touches { self.lead.map_or(start, |(begin, _)| begin) } else { start };
         let wrapped = self.wrap.filter(|&(_, last)| self.only_words(last, start));
@@ -348,6 +359,9 @@ impl<'t> Builder<'t> {
         }
         if !raw.has_body {
             flags |= flag::NO_BODY;
+        }
+        if !raw.has_body && self.language.family() == LanguageId::C && is_callable(kind) {
+            flags |= flag::DECLARED;
         }
         if kind == SymbolKind::Macro && self.any_attribute(&attributes, b"macro_export") {
             flags |= flag::MACRO_EXPORT | flag::EXPORTED;
@@ -376,6 +390,10 @@ impl<'t> Builder<'t> {
             if let Some(branch) = self.branch {
                 self.branched.insert(id, branch);
             }
+            // `struct point { … } origin;`: the fields are those of the struct.
+            let holds_nothing = self.language.family() == LanguageId::C
+                && matches!(kind, SymbolKind::Variable | SymbolKind::Constant | SymbolKind::Field | SymbolKind::TypeAlias)
+                && !matches!(raw.value, ValueKind::Record | ValueKind::Function);
             let several = raw.names.len() > 1;
             self.facts.definitions.push(Definition {
                 kind,
@@ -390,7 +408,7 @@ impl<'t> Builder<'t> {
                 name_range: (self.place(span.0), self.place(span.1)),
                 signature,
             });
-            if !several {
+            if !several && !holds_nothing {
                 self.open.push(Open { start, end, definition: Some(id), locals: Vec::new() });
             }
         }
@@ -456,7 +474,7 @@ impl<'t> Builder<'t> {
         if self.language == LanguageId::PYTHON {
             self.mark_replaced();
         }
-        number_equals(&mut self.facts);
+        number_equals(self.language, &mut self.facts);
         self.facts
     }
 
@@ -525,13 +543,15 @@ pub(super) fn is_callable(kind: SymbolKind) -> bool {
 }
 
 /// Numbers definitions that have the same kind, name and containers, in the order of the text.
-fn number_equals(facts: &mut Facts) {
+fn number_equals(language: LanguageId, facts: &mut Facts) {
     let mut seen: HashMap<(SymbolKind, String), u16> = HashMap::new();
     let all: HashMap<(u32, StrId, SymbolKind), u32> = facts.definitions.iter().fold(HashMap::new(), |mut counts, definition| {
         *counts.entry((definition.container, definition.name, definition.kind)).or_default() += 1;
         counts
     });
-    let impls_doubled = facts.definitions.iter().any(|d| d.kind == SymbolKind::Impl);
+    // So are a class and what stands outside of it, two parts of a namespace, the overloads around two classes.
+    let impls_doubled = matches!(language.family(), LanguageId::C | LanguageId::DART | LanguageId::JAVA)
+        || facts.definitions.iter().any(|d| d.kind == SymbolKind::Impl);
     for at in 0..facts.definitions.len() {
         let definition = facts.definitions[at];
         let unique = all[&(definition.container, definition.name, definition.kind)] == 1;

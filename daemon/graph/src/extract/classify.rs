@@ -18,6 +18,8 @@ impl Builder<'_> {
         let in_code = self.language != LanguageId::RUST && (is_callable(container_kind) || self.in_block());
         Some(match raw.role {
             D::Module => K::Module,
+            D::Constructor => K::Constructor,
+            D::Function if self.language.family() == LanguageId::C => return self.c_function(raw, container_kind),
             D::Function if in_type => K::Method,
             D::Function => K::Function,
             D::Method => {
@@ -45,6 +47,27 @@ impl Builder<'_> {
             D::TypeAlias => K::TypeAlias,
             D::Macro => K::Macro,
             D::Test => K::Test,
+        })
+    }
+
+    /// The kind of a function of C or C++; none for what only looks like one.
+    fn c_function(&self, raw: &RawDefinition, container: SymbolKind) -> Option<SymbolKind> {
+        use SymbolKind as K;
+        let name = raw.names.first().map_or(&b""[..], |&span| self.slice(span));
+        // `Type name(value);` in a body is a variable.
+        if !raw.has_body && (is_callable(container) || self.in_block()) {
+            return None;
+        }
+        let around = self.facts.definitions[self.scope() as usize].name;
+        let of = match raw.owner.last() {
+            Some(&(_, span)) => Some(self.slice(span)),
+            None if matches!(container, K::Class | K::Struct) => Some(self.facts.strings.get(around).as_bytes()),
+            None => None,
+        };
+        Some(match of {
+            None => K::Function,
+            Some(of) if of == name => K::Constructor,
+            Some(_) => K::Method,
         })
     }
 
@@ -91,8 +114,22 @@ impl Builder<'_> {
                         .any(|kind| head.windows(kind.len()).any(|w| w == *kind))
             }
             LanguageId::PYTHON => name.starts_with(b"test_"),
+            LanguageId::JAVA => {
+                let head = self.slice((head, raw.head_end));
+                head.split(|&byte| byte == b'@').skip(1).any(|rest| {
+                    let name = rest.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'.').next().unwrap_or_default();
+                    let last = name.rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+                    matches!(last, b"Test" | b"ParameterizedTest" | b"RepeatedTest" | b"TestFactory" | b"TestTemplate")
+                })
+            }
             _ => false,
         }
+    }
+
+    /// Whether a word stands before the name of a definition.
+    fn says(&self, raw: &RawDefinition, head: u32, word: &[u8]) -> bool {
+        let name = raw.names.first().map_or(head, |&(start, _)| start.max(head));
+        self.slice((head, name)).split(|byte| !byte.is_ascii_alphanumeric()).any(|part| part == word)
     }
 
     pub(super) fn exported(
@@ -115,6 +152,13 @@ impl Builder<'_> {
             },
             LanguageId::GO => name.first().is_some_and(u8::is_ascii_uppercase),
             LanguageId::PYTHON => !name.starts_with(b"_") || name.ends_with(b"__"),
+            LanguageId::DART => kind != K::Test && !name.starts_with(b"_"),
+            LanguageId::JAVA => kind != K::Test && !self.says(raw, head, b"private"),
+            // Of another file; what stands in a class is of the class.
+            LanguageId::C => {
+                let file_only = matches!(kind, K::Function | K::Variable | K::Constant) && self.says(raw, head, b"static");
+                kind != K::Test && !file_only
+            }
             _ => match kind {
                 K::Test => false,
                 _ if matches!(container, K::Class | K::Interface | K::Enum) => {

@@ -6,6 +6,7 @@ use ccd_corpus::Cancel;
 use ccd_grammars::{Captured, DefinitionRole, LanguageId, Node, ParseError, Point, Role, Tree};
 
 use super::{
+    declarator,
     expr::{self, RawSegment, bytes_of},
     imports::{self, RawImports},
     macros,
@@ -21,6 +22,8 @@ pub(crate) enum ValueKind {
     None,
     Function,
     Class,
+    /// A struct that has no name of its own.
+    Record,
     Other,
 }
 
@@ -81,6 +84,7 @@ pub(crate) fn read(
             },
             Role::Scope => Data::Scope,
             Role::Branch => Data::Branch,
+            Role::Local if language.family() == LanguageId::C => Data::Local(declarator::locals(node)),
             Role::Local => Data::Local(expr::names_in_pattern(language, node, text)),
             Role::Doc => Data::Doc,
             Role::Attribute => Data::Attribute,
@@ -103,7 +107,11 @@ pub(crate) fn read(
             Role::Package => Data::Package,
             _ => return,
         };
-        let (start, end) = bytes_of(node);
+        let (start, mut end) = bytes_of(node);
+        // The line end belongs to the node of a line of the preprocessor.
+        if node.kind().starts_with("preproc") && text[..end as usize].ends_with(b"\n") {
+            end -= 1;
+        }
         events.push(Event { start, end, pattern: captured.pattern as u32, data });
     })
 }
@@ -150,20 +158,41 @@ fn definition(language: LanguageId, role: DefinitionRole, captured: &Captured<'_
     let node = captured.main.1;
     let read = |role| captured.part(role).map(|node| expr::read(language, node, text)).unwrap_or_default();
     let value_node = captured.part(Role::Value);
+    let mut role = role;
+    let mut owner = read(Role::Owner);
     let names = match captured.part(Role::Name) {
+        Some(name) if language.family() == LanguageId::C => {
+            let declared = declarator::read(name)?;
+            let function = declared.is_function && role != DefinitionRole::TypeAlias;
+            match role {
+                DefinitionRole::Variable | DefinitionRole::Field | DefinitionRole::Constant if function => {
+                    role = DefinitionRole::Function;
+                }
+                // `MACRO { … }`
+                DefinitionRole::Function if !function => return None,
+                _ => {}
+            }
+            if owner.is_empty() {
+                owner = declared.owner;
+            }
+            declared.names
+        }
         Some(name) => match name.kind() {
             "object_pattern" | "array_pattern" | "pattern_list" | "tuple_pattern" | "list_pattern" => {
                 expr::names_in_pattern(language, name, text)
             }
             // `obj.x = …` and `a[i] = …` define nothing.
             "attribute" | "subscript" => return None,
-            "string" | "template_string" | "computed_property_name" => vec![imports::unquoted(name, text)],
+            "string" | "string_literal" | "template_string" | "computed_property_name" => vec![imports::unquoted(name, text)],
             _ => vec![bytes_of(name)],
         },
         // An `impl` is named by its type.
         None => vec![bytes_of(captured.part(Role::Owner)?)],
     };
-    let body = node.child_by_field_name("body").or_else(|| value_node.and_then(|value| value.child_by_field_name("body")));
+    let body = node
+        .child_by_field_name("body")
+        .or_else(|| value_node.and_then(|value| value.child_by_field_name("body")))
+        .or_else(|| captured.part(Role::Body));
     let value = match value_node.map(|value| value.kind()) {
         None => ValueKind::None,
         Some("arrow_function" | "function_expression" | "generator_function" | "func_literal" | "lambda") => ValueKind::Function,
@@ -174,6 +203,7 @@ fn definition(language: LanguageId, role: DefinitionRole, captured: &Captured<'_
             ValueKind::Function
         }
         Some("class") => ValueKind::Class,
+        Some("struct_specifier" | "union_specifier") => ValueKind::Record,
         Some(_) => ValueKind::Other,
     };
     let mut cursor = node.walk();
@@ -185,7 +215,7 @@ fn definition(language: LanguageId, role: DefinitionRole, captured: &Captured<'_
     Some(RawDefinition {
         role,
         names,
-        owner: read(Role::Owner),
+        owner,
         of_trait: read(Role::Trait),
         value,
         head_end: body.map_or(node.end_byte(), |body| body.start_byte()) as u32,

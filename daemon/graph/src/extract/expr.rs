@@ -23,6 +23,8 @@ enum Step<'tree> {
     Segment(Join, (u32, u32), Option<Node<'tree>>),
     /// A wrapper that means what is in it.
     Through(Option<Node<'tree>>),
+    /// A whole chain, last to first.
+    Chain(Vec<RawSegment>),
 }
 
 /// The expression as a chain of segments, first to last.
@@ -33,7 +35,9 @@ pub(crate) fn read(language: LanguageId, node: Node<'_>, text: &[u8]) -> Vec<Raw
         if reversed.len() >= MAX_SEGMENTS {
             break;
         }
-        match step(language, node, text) {
+        // What is called, and not what a call gives.
+        let called = reversed.last().is_none_or(|(join, _)| *join == Join::Call);
+        match step(language, node, text, called) {
             Step::Root(join, name) => {
                 reversed.push((join, name));
                 at = None;
@@ -43,6 +47,10 @@ pub(crate) fn read(language: LanguageId, node: Node<'_>, text: &[u8]) -> Vec<Raw
                 at = before;
             }
             Step::Through(inner) => at = inner,
+            Step::Chain(chain) => {
+                reversed.extend(chain);
+                at = None;
+            }
         }
     }
     if !reversed.last().is_some_and(|(join, _)| matches!(join, Join::Root | Join::This | Join::Super | Join::Other)) {
@@ -52,11 +60,14 @@ pub(crate) fn read(language: LanguageId, node: Node<'_>, text: &[u8]) -> Vec<Raw
     reversed
 }
 
-fn step<'tree>(language: LanguageId, node: Node<'tree>, text: &[u8]) -> Step<'tree> {
+fn step<'tree>(language: LanguageId, node: Node<'tree>, text: &[u8], called: bool) -> Step<'tree> {
     match language.family() {
         LanguageId::RUST => rust(node),
         LanguageId::GO => go(node),
         LanguageId::TYPESCRIPT => typescript(node),
+        LanguageId::C => c(node),
+        LanguageId::DART => dart(node, called),
+        LanguageId::JAVA => java(node, called),
         _ => python(node, text),
     }
 }
@@ -161,6 +172,112 @@ fn python<'tree>(node: Node<'tree>, text: &[u8]) -> Step<'tree> {
         },
         "subscript" => unnamed(Join::Index, field(node, "value")),
         "parenthesized_expression" | "await" => Step::Through(first(node)),
+        _ => OTHER,
+    }
+}
+
+fn c(node: Node<'_>) -> Step<'_> {
+    match node.kind() {
+        "this" => Step::Root(Join::This, bytes_of(node)),
+        "identifier" | "type_identifier" | "namespace_identifier" | "field_identifier" => Step::Root(Join::Root, bytes_of(node)),
+        "qualified_identifier" => Step::Chain(qualified(node)),
+        "field_expression" => {
+            let name =
+                field(node, "field").map(|name| if name.kind() == "template_method" { field(name, "name") } else { Some(name) });
+            named(Join::Member, name.flatten(), field(node, "argument"))
+        }
+        "call_expression" => unnamed(Join::Call, field(node, "function")),
+        "subscript_expression" => unnamed(Join::Index, field(node, "argument")),
+        "template_function" | "template_type" | "template_method" => Step::Through(field(node, "name")),
+        "pointer_expression" => Step::Through(field(node, "argument")),
+        "parenthesized_expression" => Step::Through(first(node)),
+        _ => OTHER,
+    }
+}
+
+/// `a::b<T>::c`, last to first: it nests to the right.
+pub(crate) fn qualified(node: Node<'_>) -> Vec<RawSegment> {
+    let mut spans = Vec::new();
+    let mut at = Some(node);
+    while let Some(node) = at {
+        let part = if node.kind() == "qualified_identifier" { field(node, "scope") } else { Some(node) };
+        at = if node.kind() == "qualified_identifier" { field(node, "name") } else { None };
+        // `::name` is looked for like `name`.
+        let Some(part) = part else { continue };
+        let name = match part.kind() {
+            "template_type" | "template_function" | "template_method" => field(part, "name").unwrap_or(part),
+            _ => part,
+        };
+        spans.push(bytes_of(name));
+    }
+    let joins = std::iter::once(Join::Root).chain(std::iter::repeat(Join::Path));
+    let mut chain: Vec<RawSegment> = joins.zip(spans).collect();
+    if chain.len() > MAX_SEGMENTS {
+        chain.drain(..chain.len() - MAX_SEGMENTS);
+        chain[0].0 = Join::Other;
+    }
+    chain.reverse();
+    chain
+}
+
+fn dart(node: Node<'_>, called: bool) -> Step<'_> {
+    match node.kind() {
+        "this" => Step::Root(Join::This, bytes_of(node)),
+        "super" => Step::Root(Join::Super, bytes_of(node)),
+        "identifier" | "type_identifier" => Step::Root(Join::Root, bytes_of(node)),
+        // `this` and `super` are no fields.
+        "member_expression" | "null_aware_member_expression" => {
+            named(Join::Member, field(node, "property"), field(node, "object").or_else(|| node.child(0)))
+        }
+        "cascade_call_expression" => named(Join::Member, field(node, "property"), None),
+        "static_member_shorthand" => named(Join::Member, first(node), None),
+        "constructor_invocation" if called => match field(node, "constructor") {
+            Some(constructor) => named(Join::Member, Some(constructor), field(node, "type")),
+            None => Step::Through(field(node, "type")),
+        },
+        "constructor_invocation" => unnamed(Join::Call, Some(node)),
+        "new_expression" | "const_object_expression" => unnamed(Join::Call, field(node, "type")),
+        "type" => {
+            let mut cursor = node.walk();
+            let names: Vec<_> = node.named_children(&mut cursor).filter(|part| part.kind() == "type_identifier").collect();
+            let joins = std::iter::once(Join::Root).chain(std::iter::repeat(Join::Member));
+            let mut chain: Vec<RawSegment> = joins.zip(names.into_iter().map(bytes_of)).collect();
+            chain.reverse();
+            Step::Chain(chain)
+        }
+        "call_expression" => unnamed(Join::Call, field(node, "function")),
+        "index_expression" => unnamed(Join::Index, field(node, "object")),
+        "instantiation_expression" => Step::Through(field(node, "function")),
+        "null_assertion_expression" => Step::Through(field(node, "value")),
+        "parenthesized_expression" => Step::Through(first(node)),
+        _ => OTHER,
+    }
+}
+
+fn java(node: Node<'_>, called: bool) -> Step<'_> {
+    match node.kind() {
+        "this" => Step::Root(Join::This, bytes_of(node)),
+        "super" => Step::Root(Join::Super, bytes_of(node)),
+        "identifier" | "type_identifier" => Step::Root(Join::Root, bytes_of(node)),
+        "method_invocation" if called => {
+            let mut cursor = node.walk();
+            let object = field(node, "object");
+            // `Type.super.name()`: of an interface.
+            let of_type = object.is_some_and(|object| object.kind() != "super")
+                && node.children(&mut cursor).any(|part| part.kind() == "super");
+            match (object, field(node, "name")) {
+                (None, Some(name)) => Step::Root(Join::Root, bytes_of(name)),
+                (_, name) => named(Join::Member, name, object.filter(|_| !of_type)),
+            }
+        }
+        "method_invocation" => unnamed(Join::Call, Some(node)),
+        "method_reference" => named(Join::Member, last(node), first(node)),
+        "object_creation_expression" => unnamed(Join::Call, field(node, "type")),
+        "field_access" => named(Join::Member, field(node, "field"), field(node, "object")),
+        "scoped_type_identifier" => named(Join::Member, last(node), first(node)),
+        "array_access" => unnamed(Join::Index, field(node, "array")),
+        "annotated_type" => Step::Through(last(node)),
+        "generic_type" | "parenthesized_expression" => Step::Through(first(node)),
         _ => OTHER,
     }
 }

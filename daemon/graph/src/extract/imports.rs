@@ -54,6 +54,9 @@ pub(crate) fn read(language: LanguageId, node: Node<'_>, text: &[u8]) -> RawImpo
         LanguageId::GO => go(node, text, &mut out),
         LanguageId::TYPESCRIPT => typescript(node, text, &mut out),
         LanguageId::PYTHON => python(node, text, &mut out),
+        LanguageId::C => c(node, &mut out),
+        LanguageId::DART => dart(node, text, &mut out),
+        LanguageId::JAVA => java(node, &mut out),
         _ => {}
     }
     out
@@ -364,4 +367,65 @@ fn python(node: Node<'_>, text: &[u8], out: &mut RawImports) {
             ..import(ImportKind::Item, name, path.clone())
         });
     }
+}
+
+/// `#include "x.h"` brings in all that the file holds. One in `<…>` keeps its marks: it is looked for elsewhere.
+fn c(node: Node<'_>, out: &mut RawImports) {
+    let Some(path) = node.child_by_field_name("path") else { return };
+    let (start, end) = bytes_of(path);
+    match path.kind() {
+        "string_literal" if end - start > 2 => {
+            out.imports.push(import(ImportKind::Glob, path, vec![(start + 1, end - 1)]));
+        }
+        "system_lib_string" => out.imports.push(import(ImportKind::Glob, path, vec![(start, end)])),
+        _ => {}
+    }
+}
+
+fn dart(node: Node<'_>, text: &[u8], out: &mut RawImports) {
+    let exported = node.kind() == "library_export";
+    let parts = if node.kind() == "library_import" { node.named_child(0) } else { Some(node) };
+    let Some(parts) = parts else { return };
+    let uri = parts.child_by_field_name("uri").or_else(|| parts.named_child(0));
+    // The first string is the one without a condition.
+    let mut at = uri;
+    while let Some(node) = at
+        && matches!(node.kind(), "configurable_uri" | "uri")
+    {
+        at = node.named_child(0);
+    }
+    let Some(uri) = at else { return };
+    let path = vec![unquoted(uri, text)];
+    match node.kind() {
+        "part_directive" => return out.imports.push(import(ImportKind::SideEffect, uri, path)),
+        // The library itself, under no name.
+        "part_of_directive" => return out.imports.push(import(ImportKind::Module, uri, path)),
+        _ => {}
+    }
+    let make = |kind, at| RawImport { exported, only_export: exported, ..import(kind, at, path.clone()) };
+    if let Some(alias) = parts.child_by_field_name("alias") {
+        out.imports.push(RawImport { binding: Some(bytes_of(alias)), ..make(ImportKind::Module, uri) });
+        return;
+    }
+    let shows = |part: &Node<'_>| part.kind() == "combinator" && text[part.byte_range()].starts_with(b"show");
+    let shown: Vec<Node<'_>> = children(parts).into_iter().filter(shows).flat_map(children).collect();
+    if shown.is_empty() {
+        out.imports.push(make(ImportKind::Glob, uri));
+    }
+    for name in shown.into_iter().take(MAX_IMPORTS) {
+        let name_span = Some(bytes_of(name));
+        out.imports.push(RawImport { item: name_span, binding: name_span, ..make(ImportKind::Item, name) });
+    }
+}
+
+fn java(node: Node<'_>, out: &mut RawImports) {
+    let parts = children(node);
+    let Some(name) = parts.iter().find(|part| matches!(part.kind(), "scoped_identifier" | "identifier")) else { return };
+    if parts.iter().any(|part| part.kind() == "asterisk") {
+        out.imports.push(import(ImportKind::Glob, *name, vec![bytes_of(*name)]));
+        return;
+    }
+    let (Some(scope), Some(item)) = (name.child_by_field_name("scope"), name.child_by_field_name("name")) else { return };
+    let item_span = Some(bytes_of(item));
+    out.imports.push(RawImport { item: item_span, binding: item_span, ..import(ImportKind::Item, item, vec![bytes_of(scope)]) });
 }

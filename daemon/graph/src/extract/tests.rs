@@ -1,5 +1,9 @@
 //! What is read from small sources of each language.
 
+mod c;
+mod dart;
+mod java;
+
 use std::fmt::Write as _;
 
 use std::time::Instant;

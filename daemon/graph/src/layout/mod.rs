@@ -3,7 +3,10 @@
 //! It follows from the paths of the files, the manifests, and the module declarations, package clauses and glob imports
 //! in the facts (the shape of the model), and is made anew only when one of them changes.
 
+mod c;
+mod dart;
 mod go;
+mod java;
 mod python;
 mod rust;
 mod typescript;
@@ -51,6 +54,8 @@ pub(crate) struct Layout {
     go: go::Packages,
     typescript: typescript::Resolution,
     python: python::Packages,
+    c: c::Files,
+    dart: dart::Packages,
 }
 
 impl Layout {
@@ -61,6 +66,9 @@ impl Layout {
         go::lay_out(&mut layout, model, manifests);
         typescript::lay_out(&mut layout, model, manifests);
         python::lay_out(&mut layout, model);
+        c::lay_out(&mut layout, model);
+        dart::lay_out(&mut layout, model, manifests);
+        java::lay_out(&mut layout, model);
         layout
     }
 
@@ -97,13 +105,16 @@ impl Layout {
         self.rust.find(root, name)
     }
 
-    /// The module that an import of Go, TypeScript or Python names, as seen from a file.
+    /// The module that an import names, as seen from a file; none for Rust, whose paths are followed name by name.
     pub(crate) fn imported(&self, model: &Model, file: FileId, written: &str) -> Option<ModuleId> {
         let entry = model.file(file)?;
         match entry.language.family() {
             LanguageId::GO => self.go.imported(self, &entry.rel, written),
             LanguageId::TYPESCRIPT => self.typescript.imported(self, model, &entry.rel, written),
             LanguageId::PYTHON => self.python.imported(self, file, written),
+            LanguageId::C => self.c.included(self, &entry.rel, written),
+            LanguageId::DART => self.dart.imported(self, &entry.rel, written),
+            LanguageId::JAVA => self.by_path(LanguageId::JAVA, written),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@ use crate::{
     edges::Target,
     engine::Contents,
     facts::{DefId, NONE, flag},
-    model::{SymId, stable_hash},
+    model::{FileEntry, SymId, stable_hash},
     names,
     resolve::{Entity, Resolver, Want},
 };
@@ -169,14 +169,15 @@ impl Contents {
         let (rel, definition) = order(&self.model, symbol);
         let Some((entry, at)) = self.model.place(symbol) else { return (u8::MAX, true, rel, definition) };
         let d = &entry.facts.definitions[at as usize];
-        (kind_rank(d.kind), d.flags & flag::EXPORTED == 0, rel, definition)
+        (kind_rank(d.kind), d.flags & flag::EXPORTED == 0 || d.flags & flag::DECLARED != 0, rel, definition)
     }
 
     /// Overloads of one function are one: the one with the body, else the first.
     fn without_overloads(&self, found: Vec<SymId>) -> Vec<SymId> {
         let mut kept: Vec<SymId> = Vec::with_capacity(found.len());
         for symbol in found {
-            let same = kept.iter().position(|&known| self.overloads(symbol).contains(&known));
+            let overloads = self.overloads(symbol);
+            let same = kept.iter().position(|known| overloads.contains(known));
             match same {
                 Some(at) if self.has_body(symbol) => kept[at] = symbol,
                 Some(_) => {}
@@ -195,6 +196,9 @@ impl Contents {
         let Some((entry, at)) = self.model.place(symbol) else { return vec![symbol] };
         let d = &entry.facts.definitions[at as usize];
         let callable = matches!(d.kind, SymbolKind::Function | SymbolKind::Method | SymbolKind::Constructor);
+        if callable && entry.language.family() == LanguageId::C {
+            return self.declarations(symbol, entry, at);
+        }
         if !callable || !matches!(entry.language.family(), LanguageId::TYPESCRIPT | LanguageId::PYTHON) {
             return vec![symbol];
         }
@@ -205,6 +209,30 @@ impl Contents {
             .enumerate()
             .filter(|(_, other)| other.container == d.container && other.name == d.name && other.kind == d.kind);
         same.map(|(at, _)| entry.symbols[at]).collect()
+    }
+
+    /// A function of C or C++ with the declarations of it elsewhere, or a declaration with what it may declare.
+    fn declarations(&self, symbol: SymId, entry: &FileEntry, at: DefId) -> Vec<SymId> {
+        let declared = |symbol: SymId| self.model.symbols[symbol as usize].flags & flag::DECLARED != 0;
+        let name = entry.names[entry.facts.definitions[at as usize].name as usize];
+        let qualified = names::local_qualified(entry.language, &entry.facts, at);
+        let same = |other: SymId| {
+            (declared(symbol) || declared(other))
+                && self.model.place(other).is_some_and(|(other, at)| {
+                    let d = &other.facts.definitions[at as usize];
+                    let callable = matches!(d.kind, SymbolKind::Function | SymbolKind::Method | SymbolKind::Constructor);
+                    let names = names::local_qualified(other.language, &other.facts, at);
+                    // A body may name the namespace by opening it.
+                    let (long, short) = if names.len() > qualified.len() { (&names, &qualified) } else { (&qualified, &names) };
+                    callable
+                        && other.language.family() == LanguageId::C
+                        && long
+                            .strip_suffix(short.as_str())
+                            .is_some_and(|rest| rest.is_empty() || rest.ends_with("::") && short.contains("::"))
+                })
+        };
+        let all = self.model.by_name.get(&name).into_iter().flatten().copied();
+        all.filter(|&other| other == symbol || same(other)).collect()
     }
 
     /// Names that look like one that is not there.

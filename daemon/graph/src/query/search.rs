@@ -75,7 +75,7 @@ impl Contents {
 
     fn found(&self, fit: Fit, length: usize, symbol: SymId) -> Found {
         let slot = &self.model.symbols[symbol as usize];
-        let hidden = slot.flags & flag::EXPORTED == 0;
+        let hidden = slot.flags & flag::EXPORTED == 0 || slot.flags & flag::DECLARED != 0;
         let rank = u32::from(super::views::kind_rank(slot.kind)) << 1 | u32::from(hidden);
         Found { order: (fit as u32) << 20 | rank << 12 | (length as u32).min(0xfff), symbol }
     }
@@ -130,11 +130,8 @@ impl Contents {
             if module.scopes[0].1 != 0 || wanted.letters & !letters(&module.path) != 0 {
                 continue;
             }
-            let path = if module.language.family() == LanguageId::TYPESCRIPT {
-                vec![crate::layout::file_name(&module.path)]
-            } else {
-                parts_of(&module.path)
-            };
+            let path =
+                if module.language.names_files() { vec![crate::layout::file_name(&module.path)] } else { parts_of(&module.path) };
             let Some((name, around)) = path.split_last() else { continue };
             let around_fits = above.is_empty() || around.len() >= above.len() && around[around.len() - above.len()..] == *above;
             if let Some(fit) = wanted.fit(name).filter(|fit| *fit < Fit::Letters && around_fits) {

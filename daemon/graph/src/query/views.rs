@@ -61,8 +61,8 @@ pub(crate) fn full_names(
     if definition == 0 {
         let path = module.unwrap_or(rel);
         let last = match language.family() {
-            LanguageId::TYPESCRIPT => file,
-            LanguageId::GO => package.unwrap_or(file),
+            _ if language.names_files() => file,
+            LanguageId::GO | LanguageId::JAVA => package.map_or(file, |package| package.rsplit('.').next().unwrap_or(package)),
             _ => path.rsplit(separator).next().unwrap_or(path),
         };
         return (last.to_owned(), path.to_owned());
@@ -70,9 +70,8 @@ pub(crate) fn full_names(
     let name = facts.strings.get(facts.definitions[definition as usize].name).to_owned();
     let local = names::local_qualified(language, facts, definition);
     let prefix = match language.family() {
-        // Files are no part of a name there.
-        LanguageId::TYPESCRIPT => None,
-        LanguageId::GO => package,
+        _ if language.names_files() => None,
+        LanguageId::GO | LanguageId::JAVA => package,
         _ => module,
     };
     match prefix {

@@ -1,7 +1,8 @@
 //! Names that every program of a language has. They lead out unless the workspace's own scopes say otherwise.
 //!
 //! Sources: the prelude and macros of the Rust standard library, the predeclared identifiers of the Go specification,
-//! the global object of ECMAScript and of browsers and Node.js, and the built-in functions of the Python library reference.
+//! the global object of ECMAScript and of browsers and Node.js, the built-in functions of the Python library reference,
+//! `dart:core` and `java.lang`.
 
 use ccd_grammars::LanguageId;
 
@@ -391,6 +392,63 @@ pub(crate) fn is_builtin(language: LanguageId, name: &str) -> bool {
             ) || name.ends_with("Error")
                 || name.ends_with("Exception")
                 || name.ends_with("Warning")
+        }
+        LanguageId::C => matches!(name, "std" | "sizeof" | "defined" | "alignof" | "typeid" | "offsetof"),
+        LanguageId::DART => matches!(
+            name,
+            "print"
+                | "identical"
+                | "BigInt"
+                | "DateTime"
+                | "Duration"
+                | "Error"
+                | "Exception"
+                | "Future"
+                | "Iterable"
+                | "List"
+                | "Map"
+                | "Object"
+                | "RegExp"
+                | "Set"
+                | "Stream"
+                | "String"
+                | "StringBuffer"
+                | "Uri"
+                | "bool"
+                | "double"
+                | "int"
+                | "num"
+        ),
+        LanguageId::JAVA => {
+            matches!(
+                name,
+                "Boolean"
+                    | "Byte"
+                    | "Character"
+                    | "Class"
+                    | "Comparable"
+                    | "Double"
+                    | "Enum"
+                    | "Float"
+                    | "Integer"
+                    | "Iterable"
+                    | "Long"
+                    | "Math"
+                    | "Number"
+                    | "Object"
+                    | "Process"
+                    | "Record"
+                    | "Runnable"
+                    | "Runtime"
+                    | "Short"
+                    | "String"
+                    | "StringBuilder"
+                    | "System"
+                    | "Thread"
+                    | "Throwable"
+                    | "Void"
+            ) || name.ends_with("Exception")
+                || name.ends_with("Error")
         }
         _ => false,
     }

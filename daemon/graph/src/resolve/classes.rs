@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ccd_grammars::LanguageId;
 use rustc_hash::FxHashSet;
 
-use super::{Collector, Entities, Entity, Extends, Place, Resolver, Want, builtin, external};
+use super::{Collector, Entities, Entity, Extends, Place, Resolver, Want, builtin, external, inherent};
 use crate::{
     Confidence, SymbolKind,
     edges::{Class, Target},
@@ -18,7 +18,7 @@ const MAX_CLASSES: usize = 64;
 
 /// Where a written base of a class leads.
 #[derive(Clone, Debug)]
-enum Base {
+pub(super) enum Base {
     Class(Place),
     /// Out of the workspace.
     Outside(String),
@@ -36,14 +36,14 @@ struct Pending {
 
 /// What the bases of a class say about a member.
 #[derive(Default)]
-struct Above {
-    found: Entities,
+pub(super) struct Above {
+    pub(super) found: Entities,
     /// What was found is surely what is meant, if it is one.
     sure: bool,
     /// A base leads out of the workspace.
-    outside: bool,
+    pub(super) outside: bool,
     /// A base leads nowhere that can be seen, or there is none.
-    unknown: bool,
+    pub(super) unknown: bool,
 }
 
 impl Resolver<'_> {
@@ -68,7 +68,7 @@ impl Resolver<'_> {
         });
         let bases = class.map(|class| self.bases((file, class))).unwrap_or_default();
         if path.len() == 1 {
-            let found = self.super_constructor(&bases);
+            let found = self.super_constructor(&bases, entry.language);
             // A base that is not known is no definition of the name `super`.
             let found = if found.is_empty() { external(text.to_owned()) } else { found };
             return self.decide(entry, &found, name, Class::Free, out);
@@ -89,8 +89,9 @@ impl Resolver<'_> {
     }
 
     /// The constructor that `super(…)` runs; the base itself where none is written.
-    fn super_constructor(&self, bases: &[Base]) -> Entities {
+    fn super_constructor(&self, bases: &[Base], language: LanguageId) -> Entities {
         let above = match self.model.name_of("constructor") {
+            _ if inherent::has_this(language) => self.above(bases, |class| self.named_constructors(class)),
             Some(name) => self.above(bases, |class| {
                 let mut found = self.children(class.0, class.1, name, Want::Value);
                 found.retain(|one| self.entity_kind(one) == Some(SymbolKind::Constructor));
@@ -108,8 +109,17 @@ impl Resolver<'_> {
         }
     }
 
+    /// The constructors of a class that have its name.
+    fn named_constructors(&self, (file, class): Place) -> Entities {
+        let Some(entry) = self.model.file(file) else { return Entities::new() };
+        let name = entry.names[entry.facts.definitions[class as usize].name as usize];
+        let mut found = self.children(file, class, name, Want::Any);
+        found.retain(|one| self.entity_kind(one) == Some(SymbolKind::Constructor));
+        found
+    }
+
     /// Looks through bases, left to right and upwards.
-    fn above(&self, bases: &[Base], own: impl Fn(Place) -> Entities) -> Above {
+    pub(super) fn above(&self, bases: &[Base], own: impl Fn(Place) -> Entities) -> Above {
         let mut above = Above { sure: true, unknown: bases.is_empty(), ..Above::default() };
         let mut seen: FxHashSet<Place> = FxHashSet::default();
         let mut pending: Vec<Pending> = below(bases, true, true);
@@ -146,7 +156,7 @@ impl Resolver<'_> {
     }
 
     /// The bases of a class as they are written.
-    fn bases(&self, (file, class): Place) -> Vec<Base> {
+    pub(super) fn bases(&self, (file, class): Place) -> Vec<Base> {
         let Some(entry) = self.model.file(file) else { return Vec::new() };
         // Found once a file: every `super` in it asks.
         let known = self.extends.borrow().get(&file).cloned();
@@ -160,12 +170,18 @@ impl Resolver<'_> {
             made
         });
         let sites = extends.get(&class).into_iter().flatten().take(MAX_CLASSES);
-        sites.map(|&at| self.base(file, entry, &entry.facts.sites[at as usize])).collect()
+        let mut bases: Vec<Base> = sites.map(|&at| self.base(file, entry, &entry.facts.sites[at as usize])).collect();
+        if entry.language == LanguageId::DART {
+            // The last mixin stands before those to its left, and the base class behind them all.
+            bases.reverse();
+        }
+        bases
     }
 
     fn base(&self, file: FileId, entry: &FileEntry, site: &SiteFact) -> Base {
         let path = entry.facts.expr(site.expr);
-        let plain = path[0].join == Join::Root && path[1..].iter().all(|segment| segment.join == Join::Member);
+        let plain =
+            path[0].join == Join::Root && path[1..].iter().all(|segment| matches!(segment.join, Join::Member | Join::Path));
         if !plain || site.local {
             return Base::Unknown;
         }
@@ -178,7 +194,12 @@ impl Resolver<'_> {
         };
         // An interface may have the name of a class, which it adds to.
         let mut classes = found.clone();
-        classes.retain(|one| self.entity_kind(one) == Some(SymbolKind::Class));
+        let more = matches!(entry.language.family(), LanguageId::C | LanguageId::JAVA);
+        classes.retain(|one| match self.entity_kind(one) {
+            Some(SymbolKind::Class) => true,
+            Some(SymbolKind::Struct | SymbolKind::Interface) => more,
+            _ => false,
+        });
         match (self.distinct(&classes).as_slice(), found.first()) {
             (&[class], _) => Base::Class(class),
             ([], Some(Entity::External(path))) => Base::Outside(path.to_string()),

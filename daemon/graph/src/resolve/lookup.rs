@@ -56,6 +56,9 @@ impl Resolver<'_> {
                 self.exported(file, name, want, hops).into_iter().for_each(&mut push);
                 continue;
             }
+            if family == LanguageId::DART && outside {
+                self.given_on(file, name, want, hops).into_iter().for_each(&mut push);
+            }
             for &(_, _, item) in entry.items_named(scope, name) {
                 match item {
                     Item::Definition(at) => {
@@ -70,6 +73,8 @@ impl Resolver<'_> {
                             push(Entity::Definition(file, at));
                         }
                     }
+                    // Imports of Java are of the file, not of the package.
+                    Item::Import(_) if family == LanguageId::JAVA => {}
                     Item::Import(at) => {
                         self.import_target(file, at, want, hops)
                             .into_iter()
@@ -89,7 +94,10 @@ impl Resolver<'_> {
         if family == LanguageId::RUST && want == Want::Macro && found.is_empty() && of.parent.is_none() {
             found.extend(self.exported_macros(module, name));
         }
-        if found.is_empty() {
+        if found.is_empty() && family == LanguageId::C {
+            return self.through_includes(module, name, want);
+        }
+        if found.is_empty() && family != LanguageId::JAVA {
             for &(file, scope) in &of.scopes {
                 found = self.through_globs(file, scope, name, want, outside, hops);
                 if !found.is_empty() {
@@ -120,6 +128,10 @@ impl Resolver<'_> {
             // `export *` does not bind in its own file; a private glob of Rust is not seen from other crates, but such
             // code would not compile.
             if import.only_export && !outside {
+                continue;
+            }
+            // What a library of Dart imports is its own matter.
+            if entry.language == LanguageId::DART && outside && !import.only_export {
                 continue;
             }
             for target in self.import_target(file, at as u32, Want::Prefix, hops + 1) {
@@ -155,11 +167,7 @@ impl Resolver<'_> {
             let _ = outer;
             found.extend(self.in_file(file, inner, want, hops));
         }
-        for (at, import) in facts.imports.iter().enumerate() {
-            if import.only_export && import.binding != NONE && entry.name(import.binding) == Some(name) {
-                found.extend(self.import_target(file, at as u32, want, hops));
-            }
-        }
+        found.extend(self.given_on(file, name, want, hops));
         if found.is_empty() {
             let plain = entry.language == LanguageId::JAVASCRIPT;
             for &(_, _, item) in entry.items_named(0, name) {
@@ -174,6 +182,18 @@ impl Resolver<'_> {
                         found.push(Entity::Definition(file, at));
                     }
                 }
+            }
+        }
+        found
+    }
+
+    /// What a file gives on from another under a name, without binding it (`export { x } from`, `export … show x`).
+    fn given_on(&self, file: FileId, name: Name, want: Want, hops: u32) -> Entities {
+        let Some(entry) = self.model.file(file) else { return Entities::new() };
+        let mut found = Entities::new();
+        for (at, import) in entry.facts.imports.iter().enumerate() {
+            if import.only_export && import.binding != NONE && entry.name(import.binding) == Some(name) {
+                found.extend(self.import_target(file, at as u32, want, hops));
             }
         }
         found
@@ -260,6 +280,10 @@ impl Resolver<'_> {
             let path = facts.expr(owner);
             let entities = self.rust_path(file, holder_definition.container, path, Want::Type, 0).unwrap_or_default();
             first_definition(&entities)
+        } else if entry.language.family() == LanguageId::C {
+            // From the namespace around: the member itself would be asked for its owner.
+            let path = facts.expr(owner);
+            first_definition(&self.dotted(file, holder_definition.container, path, Want::Type).unwrap_or_default())
         } else {
             let module = self.layout.module_of_scope(file, 0)?;
             let name = entry.name(facts.last_name(owner))?;

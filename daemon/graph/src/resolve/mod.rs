@@ -9,6 +9,7 @@
 
 mod builtin;
 mod classes;
+mod inherent;
 mod lookup;
 mod path;
 mod site;
@@ -73,6 +74,8 @@ pub(crate) struct Resolver<'m> {
     owners: RefCell<FxHashMap<Place, Option<Place>>>,
     /// The sites of a file that name bases, by class.
     extends: RefCell<FxHashMap<FileId, Rc<Extends>>>,
+    /// The files that a file of C or C++ includes, and those that they include.
+    included: RefCell<FxHashMap<ModuleId, Rc<[ModuleId]>>>,
     /// Modules and names that are being looked for: a glob import may lead back.
     under_way: RefCell<Vec<(ModuleId, Name, Want, bool)>>,
     /// The same for names in functions.
@@ -85,6 +88,9 @@ pub(crate) struct Resolver<'m> {
 fn fits(kind: SymbolKind, want: Want, language: LanguageId) -> bool {
     use SymbolKind as K;
     let rust = language == LanguageId::RUST;
+    if matches!(want, Want::Value | Want::Type) && inherent::has_this(language) {
+        return inherent::fits(kind, want, language);
+    }
     match want {
         Want::Any => true,
         Want::Macro => kind == K::Macro,
@@ -109,6 +115,7 @@ impl<'m> Resolver<'m> {
             found: RefCell::default(),
             owners: RefCell::default(),
             extends: RefCell::default(),
+            included: RefCell::default(),
             under_way: RefCell::default(),
             local_way: RefCell::default(),
             cut: RefCell::new(false),
@@ -366,6 +373,9 @@ impl<'m> Resolver<'m> {
             let path = entry.facts.expr(import.path);
             return self.rust_path(file, import.scope, path, want, hops + 1).unwrap_or_default();
         }
+        if entry.language == LanguageId::JAVA {
+            return self.java_import(entry, import, want);
+        }
         let written = self.written(entry, import.path, NONE);
         let module = self.layout.imported(self.model, file, &written);
         match (import.kind, module) {
@@ -433,12 +443,18 @@ pub(crate) fn is_candidate(model: &Model, symbol: u32, class: Class, from: Langu
         Class::Macro => d.kind == K::Macro,
         Class::Type => matches!(d.kind, K::Struct | K::Class | K::Enum | K::Interface | K::Trait | K::TypeAlias),
         Class::Free => match d.kind {
+            K::Function if d.flags & flag::DECLARED != 0 => inherent::is_only_declared(model, symbol),
             K::Function | K::Struct | K::Class | K::EnumMember => true,
+            // A method of the class around is called without `this`.
+            K::Method if inherent::has_this(from) => d.flags & flag::DECLARED == 0 || inherent::is_only_declared(model, symbol),
+            K::Macro => from.family() == LanguageId::C,
             K::Test | K::TypeAlias | K::Interface => from.family() == LanguageId::GO,
             _ => false,
         },
         Class::Member => match d.kind {
-            K::Method | K::Constructor => true,
+            K::Method | K::Constructor => d.flags & flag::DECLARED == 0 || inherent::is_only_declared(model, symbol),
+            // A function in a field, which is how C has methods.
+            K::Field => from == LanguageId::C,
             // Tests in a class are methods.
             K::Test => from == LanguageId::PYTHON && d.container != 0,
             // A function that the body of a class imports is a method there.

@@ -2,7 +2,7 @@
 
 use ccd_grammars::LanguageId;
 
-use super::{Entities, Entity, Resolver, Want, builtin, external};
+use super::{Entities, Entity, Resolver, Want, builtin, external, inherent};
 use crate::{
     SymbolKind,
     facts::{DefId, Join, NONE, Segment},
@@ -161,6 +161,9 @@ impl Resolver<'_> {
     /// What a name means where it stands, in the languages without paths of modules.
     pub(crate) fn lexical(&self, file: FileId, scope: DefId, name: Name, want: Want) -> Entities {
         let Some(entry) = self.model.file(file) else { return Entities::new() };
+        if inherent::has_this(entry.language) {
+            return self.lexical_with_this(file, scope, name, want);
+        }
         for around in entry.facts.chain(scope) {
             if let Some(module) = self.layout.module_of_scope(file, around) {
                 // Imports of Go are of the file, not of the package.
@@ -220,7 +223,7 @@ impl Resolver<'_> {
         let entry = self.model.file(file)?;
         let last = path.len().checked_sub(1)?;
         let first = &path[0];
-        if first.join != Join::Root || path[1..].iter().any(|segment| segment.join != Join::Member) {
+        if first.join != Join::Root || path[1..].iter().any(|segment| !matches!(segment.join, Join::Member | Join::Path)) {
             return None;
         }
         let name = entry.name(first.name)?;
@@ -249,6 +252,8 @@ impl Resolver<'_> {
         let Some(entry) = self.model.file(file) else { return Entities::new() };
         let kind = entry.facts.definitions[definition as usize].kind;
         match kind {
+            // C++: members are also defined outside.
+            SymbolKind::Class if entry.language.family() == LanguageId::C => self.members(file, definition, name, want),
             SymbolKind::Class | SymbolKind::Enum | SymbolKind::Interface | SymbolKind::Constant | SymbolKind::Variable => {
                 self.children(file, definition, name, want)
             }

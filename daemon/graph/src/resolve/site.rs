@@ -2,7 +2,7 @@
 
 use ccd_grammars::LanguageId;
 
-use super::{Collector, Entities, Entity, Resolver, Want, builtin};
+use super::{Collector, Entities, Entity, Resolver, Want, builtin, inherent};
 use crate::{
     Confidence, EdgeKind, SymbolKind,
     edges::{Class, EdgeRecord, Target},
@@ -93,12 +93,14 @@ impl Resolver<'_> {
         out: &mut Collector,
     ) -> (Confidence, Target) {
         let name = path[path.len() - 1].name;
+        let with_this = inherent::has_this(entry.language);
         // `self.name`, `this.name`.
         if let [first, member] = path
             && first.join == Join::This
             && member.join == Join::Member
         {
             let found = self.own_member(file, entry, site, member.name, want);
+            let found = if with_this { self.settled(found, want) } else { found };
             return self.decide(entry, &found, name, Class::Member, out);
         }
         if path[0].join == Join::Super && path.len() <= 2 {
@@ -107,17 +109,21 @@ impl Resolver<'_> {
         if entry.language == LanguageId::RUST {
             return self.rust_site(file, entry, site, path, want, class, out);
         }
-        let plain_chain = path[0].join == Join::Root && path[1..].iter().all(|segment| segment.join == Join::Member);
-        if !plain_chain || site.local {
+        let plain_chain =
+            path[0].join == Join::Root && path[1..].iter().all(|segment| matches!(segment.join, Join::Member | Join::Path));
+        // `value.name()`: what stands before is no type or namespace.
+        let of_value = entry.language.family() == LanguageId::C && path[1..].iter().any(|segment| segment.join == Join::Member);
+        if !plain_chain || site.local || of_value {
             return self.decide(entry, &[], name, class, out);
         }
         match self.dotted(file, site.scope, path, want) {
+            Some(found) if with_this => self.decide_site(entry, &self.settled(found, want), path, class, out),
             Some(found) => self.decide_site(entry, &found, path, class, out),
             None => {
                 let root = entry.facts.strings.get(path[0].name);
                 if builtin::is_builtin(entry.language, root) {
                     let text: Vec<&str> = path.iter().map(|segment| entry.facts.strings.get(segment.name)).collect();
-                    return (Confidence::External, out.external(&text.join(".")));
+                    return (Confidence::External, out.external(&text.join(entry.language.row().separator)));
                 }
                 self.decide_site(entry, &[], path, class, out)
             }
@@ -128,6 +134,9 @@ impl Resolver<'_> {
     fn own_member(&self, file: FileId, entry: &FileEntry, site: &SiteFact, member: u32, want: Want) -> Entities {
         let Some(name) = entry.name(member) else { return Entities::new() };
         let facts = &entry.facts;
+        if inherent::has_this(entry.language) {
+            return self.this_type(file, site.scope).map(|(of, class)| self.members(of, class, name, want)).unwrap_or_default();
+        }
         if entry.language != LanguageId::RUST {
             let class = facts.chain(site.scope).find(|&at| facts.definitions[at as usize].kind == SymbolKind::Class);
             return class.map(|class| self.children(file, class, name, want)).unwrap_or_default();

@@ -1,0 +1,3 @@
+; Call sites that C and C++ write alike.
+
+(call_expression function: (_) @callee) @call
