@@ -29,6 +29,7 @@ pub(crate) struct Kinds {
     thin: Vec<u16>,
     pieces: Vec<u16>,
     alike: Vec<Vec<u16>>,
+    glue: Vec<u16>,
     pub(crate) opaque: Vec<u16>,
 }
 
@@ -46,6 +47,7 @@ impl Kinds {
             openers: tokens(&["(", "[", "{", "<", ",", "|"]),
             thin: named(&scaffold.thin),
             pieces: named(&scaffold.pieces),
+            glue: scaffold.glue.iter().filter_map(|token| language.kind_id(token, false)).collect(),
             alike: scaffold.alike.iter().map(|group| named(group)).collect(),
             opaque: named(&scaffold.opaque),
         }
@@ -304,7 +306,7 @@ impl<'a> Machine<'a> {
                     return None;
                 }
                 at = node.next;
-            } else if loose.semicolon && node.kind == self.kinds.semicolon {
+            } else if loose.semicolon && (node.kind == self.kinds.semicolon || self.kinds.glue.contains(&node.kind)) {
                 at = node.next;
             } else {
                 break;

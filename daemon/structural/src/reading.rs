@@ -34,7 +34,7 @@ pub(crate) struct Fragment {
     pub(crate) holes: Vec<Hole>,
     /// Metavariables that are literal text here: they stand in strings or comments.
     pub(crate) literal: Vec<usize>,
-    /// A keyword stands for the name of a member: lawful, and seldom meant.
+    /// Lawful, and seldom meant: a keyword stands for the name of a member, or a terminator was put after a block.
     pub(crate) odd: bool,
 }
 
@@ -83,24 +83,27 @@ impl Source {
     /// Reads it by one rung: as typed, then with the terminator after it, then with other spellings of metavariables.
     pub(crate) fn read(&self, rung: &Rung) -> Result<Fragment, Refusal> {
         let plain = vec![Spelling::Plain; self.metas.len()];
-        let ends = [Some(""), rung.terminator.as_deref()];
+        let respell = !self.metas.is_empty() && self.metas.len() <= RESPELLED;
+        let mut ways = vec![("", false)];
+        if let Some(end) = rung.terminator.as_deref() {
+            ways.push((end, false));
+        }
+        if respell {
+            ways.extend(ways.clone().into_iter().map(|(end, _)| (end, true)));
+            // Nothing is lacking after a block, as a rule.
+            if self.text.ends_with('}') {
+                ways.sort_by_key(|(end, _)| !end.is_empty());
+            }
+        }
         let mut first = None;
-        for end in ends.into_iter().flatten() {
-            match self.attempt(rung, end, &plain) {
+        for (end, respelled) in ways {
+            let read = if respelled { self.respelled(rung, end) } else { self.attempt(rung, end, &plain) };
+            match read {
                 Ok(fragment) => return Ok(fragment),
                 Err(refusal) => first = first.or(Some(refusal)),
             }
         }
-        let first = first.expect("there is at least the end as typed");
-        if self.metas.is_empty() || self.metas.len() > RESPELLED {
-            return Err(first);
-        }
-        for end in ends.into_iter().flatten() {
-            if let Some(fragment) = self.respelled(rung, end) {
-                return Ok(fragment);
-            }
-        }
-        Err(first)
+        Err(first.expect("there is at least the way as typed"))
     }
 
     /// Reads it as a whole file.
@@ -139,26 +142,26 @@ impl Source {
     }
 
     /// Changes the spelling of one metavariable after the other as long as that leaves fewer errors.
-    fn respelled(&self, rung: &Rung, end: &str) -> Option<Fragment> {
+    fn respelled(&self, rung: &Rung, end: &str) -> Result<Fragment, Refusal> {
         let holes = scaffold(self.language).holes.len();
         let mut spellings = vec![Spelling::Plain; self.metas.len()];
         let mut least = match self.attempt(rung, end, &spellings) {
-            Ok(fragment) => return Some(fragment),
-            Err(refusal) => refusal.wrong,
+            Ok(fragment) => return Ok(fragment),
+            Err(refusal) => refusal,
         };
         for at in 0..spellings.len() {
             let mut best = Spelling::Plain;
             for hole in 0..holes {
                 spellings[at] = Spelling::Hole(hole);
                 match self.attempt(rung, end, &spellings) {
-                    Ok(fragment) => return Some(fragment),
-                    Err(refusal) if refusal.wrong < least => (least, best) = (refusal.wrong, Spelling::Hole(hole)),
+                    Ok(fragment) => return Ok(fragment),
+                    Err(refusal) if refusal.wrong < least.wrong => (least, best) = (refusal, Spelling::Hole(hole)),
                     Err(_) => {}
                 }
             }
             spellings[at] = best;
         }
-        None
+        Err(least)
     }
 
     /// Takes what stands in strings and comments literally, which is known only after a parse.
@@ -229,6 +232,7 @@ impl Source {
         if fragment.syntax.has_errors {
             return Err(self.wrong(fragment));
         }
+        fragment.odd = !end.is_empty() && self.text.ends_with('}');
         let refuse = |fragment: Fragment, at: Option<usize>, reason: String| {
             let tree = Some(Box::new((fragment.syntax, fragment.text, fragment.span)));
             Err(Refusal { reason, at, wrong: 1, tree })
@@ -262,7 +266,7 @@ impl Source {
         for at in fragment.roots[0]..last {
             let node = &fragment.syntax.nodes[at];
             let text = &fragment.text[node.range()];
-            if !node.is_named() || node.next as usize != at + 1 || !scaffold.reserved.iter().any(|word| word == text) {
+            if !node.is_named() || !scaffold.reserved.iter().any(|word| word == text) {
                 continue;
             }
             let kind = self.language.kind_name(node.kind);

@@ -154,7 +154,7 @@ fn edit(query: &Query, template: &Template, syntax: &Syntax, page: &Page<'_>, fo
     // One that the template has and that stands there already is not written twice.
     let next = text[range.end..].trim_start().as_bytes().first().copied();
     if let Some(end) = next.filter(|next| matches!(next, b',' | b';'))
-        && !query.ends_in_separator()
+        && !text[range.clone()].ends_with(char::from(end))
         && let Some((last, _)) = lines.last_mut()
         && last.trim_end().ends_with(char::from(end))
     {

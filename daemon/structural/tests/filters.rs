@@ -322,6 +322,8 @@ fn naive(pattern: &[&str], list: &[&str], bound: &mut Vec<(String, String)>) -> 
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn lists_match_as_by_hand(
         wanted in prop::collection::vec(prop::sample::select(vec!["a", "b", "$X", "$Y", "$$$A", "$$$B", "$$$C"]), 0..6),

@@ -9,6 +9,9 @@ const RUST: LanguageId = LanguageId::RUST;
 const GO: LanguageId = LanguageId::GO;
 const TS: LanguageId = LanguageId::TYPESCRIPT;
 const PY: LanguageId = LanguageId::PYTHON;
+const DART: LanguageId = LanguageId::DART;
+const JAVA: LanguageId = LanguageId::JAVA;
+const CPP: LanguageId = LanguageId::CPP;
 
 fn run(language: LanguageId, pattern: &str, template: &str, nested: Nested, text: &str) -> Result<Rewritten, RewriteError> {
     let spec = Spec { pattern: Some(pattern.to_owned()), ..Spec::default() };
@@ -20,6 +23,21 @@ fn run(language: LanguageId, pattern: &str, template: &str, nested: Nested, text
 
 /// A pattern, a template, a file, and what it becomes.
 const REWRITES: &[(LanguageId, &str, &str, &str, &str)] = &[
+    (CPP, "class $C { $$$B };", "struct $C { $$$B };", "class A { int a; };\n", "struct A { int a; };\n"),
+    (
+        DART,
+        "if ($X != null) $X.dispose()",
+        "$X?.dispose()",
+        "void f() {\n  if (a.b != null) a.b.dispose();\n}\n",
+        "void f() {\n  a.b?.dispose();\n}\n",
+    ),
+    (
+        JAVA,
+        "if ($X != null) { $X.close(); }",
+        "closeQuietly($X);",
+        "class A {\n\tvoid f() {\n\t\tif (a != null) {\n\t\t\ta.close();\n\t\t}\n\t}\n}\n",
+        "class A {\n\tvoid f() {\n\t\tcloseQuietly(a);\n\t}\n}\n",
+    ),
     (
         GO,
         "foo($A, 1)",
