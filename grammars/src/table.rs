@@ -291,7 +291,9 @@ pub fn grammar_of(language: LanguageId, text: &[u8]) -> LanguageId {
     };
     // A name that is also a word of prose: a comment that begins with it has no end that code has.
     let ends = |line: &[u8]| line.trim_ascii_end().last().is_some_and(|last| b"{;:>,".contains(last));
-    let cpp = language == LanguageId::C && text.split(|&byte| byte == b'\n').any(|line| declares(line) && ends(line));
+    let macro_ends = |line: &[u8]| line.starts_with(b"namespace ") && line.trim_ascii_end().ends_with(b")");
+    let lines = || text.split(|&byte| byte == b'\n');
+    let cpp = language == LanguageId::C && lines().any(|line| declares(line) && ends(line) || macro_ends(line));
     if cpp { LanguageId::CPP } else { language }
 }
 
@@ -322,6 +324,21 @@ mod tests {
             assert_eq!(LanguageId::by_name(name), Some(id));
         }
         assert_eq!(LANGUAGES.len(), 10);
+    }
+
+    #[test]
+    fn a_header_is_what_it_declares() {
+        for (text, expected) in [
+            ("struct list { int n; };\n", LanguageId::C),
+            ("/*\n class of things that begin a line\n*/\nint f(void);\n", LanguageId::C),
+            ("namespace x {\n}\n", LanguageId::CPP),
+            ("namespace std VISIBILITY(default)\n{\n}\n", LanguageId::CPP),
+            ("struct S {\n public:\n  int f();\n};\n", LanguageId::CPP),
+            ("template <class T>\nT f(T t);\n", LanguageId::CPP),
+        ] {
+            assert_eq!(grammar_of(LanguageId::C, text.as_bytes()), expected, "{text}");
+        }
+        assert_eq!(grammar_of(LanguageId::PYTHON, b"class A:\n"), LanguageId::PYTHON);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! workspaces. Strings stand once in a table; the rest refers to them by number.
 
 /// Grows whenever the same bytes give other facts.
-pub(crate) const EXTRACTOR_VERSION: u32 = 4;
+pub(crate) const EXTRACTOR_VERSION: u32 = 5;
 
 /// A string of the file's table.
 pub(crate) type StrId = u32;

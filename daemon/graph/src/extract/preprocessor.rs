@@ -18,7 +18,7 @@ pub(crate) fn cleared(language: LanguageId, text: &[u8]) -> Option<Vec<u8>> {
     // For each open bracket whether `if` or the like stands before it, and the same of the last that was closed.
     let mut brackets: Vec<bool> = Vec::new();
     let mut in_condition = false;
-    let mut word: &[u8] = b"";
+    let (mut word, mut before): (&[u8], &[u8]) = (b"", b"");
     // Where brackets close that are blanked.
     let mut closing: Option<usize> = None;
     while at < text.len() {
@@ -44,7 +44,8 @@ pub(crate) fn cleared(language: LanguageId, text: &[u8]) -> Option<Vec<u8>> {
             }
             _ if is_word(byte) => {
                 let end = word_end(text, at);
-                let before = word;
+                let of_namespace = before == b"namespace";
+                before = word;
                 word = &text[at..end];
                 if let Some(close) = doubled(text, at, end, (last, before)).filter(|_| last != b')' || !in_condition) {
                     let out = out.get_or_insert_with(|| text.to_vec());
@@ -61,6 +62,10 @@ pub(crate) fn cleared(language: LanguageId, text: &[u8]) -> Option<Vec<u8>> {
                         || before_a_name(text, (at, end), (last, before)) =>
                     {
                         Some((at, end))
+                    }
+                    // `namespace std VISIBILITY(default) {`
+                    _ if of_namespace && is_capitals(word) && text.get(end) == Some(&b'(') => {
+                        text[end..].iter().take(200).position(|&byte| byte == b')').map(|length| (at, end + length + 1))
                     }
                     _ => after_parameters(text, (at, end), (last, before), in_condition).map(|to| (at, to)),
                 };

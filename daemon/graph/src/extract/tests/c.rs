@@ -350,7 +350,7 @@ void after(void) { if (x) CHECKED(y); }
     check(
         LanguageId::CPP,
         r#"
-namespace absl {
+namespace absl VISIBILITY(default) {
 ABSL_NAMESPACE_BEGIN
 class LOCKABLE ATTRIBUTE_WARN("x") Mutex final : public Base {
  public:
@@ -363,7 +363,7 @@ ABSL_NAMESPACE_END
 }  // namespace absl
 "#,
         expect![[r#"
-            + module absl~0 2..12 | namespace absl
+            + module absl~0 2..12 | namespace absl VISIBILITY(default)
             + class absl::Mutex~0 4..10 | class LOCKABLE ATTRIBUTE_WARN("x") Mutex final : public Base
             + method absl::Mutex::Lock~0 6..6 | void Lock() EXCLUSIVE_LOCK_FUNCTION();
             + method absl::Mutex::size~0 7..7 | int size() const LIFETIME_BOUND
