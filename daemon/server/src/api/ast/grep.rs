@@ -203,7 +203,7 @@ impl Job<'_> {
                 best.kind, best.reading
             ));
         }
-        let tree = compiled.queries().next().filter(|_| with_tree).map(|(_, query)| query.tree(query.searched()));
+        let tree = compiled.queries().next().filter(|_| with_tree).map(|(_, query)| query.tree(query.searched()).to_owned());
         wire::GrepResult {
             matches: Vec::new(),
             readings,
@@ -246,7 +246,7 @@ fn readings(compiled: &Compiled, counted: &Counted, others: Option<&Readings>, w
                     kind: reading.kind.clone(),
                     total,
                     searched,
-                    tree: with_tree.then(|| query.tree(at)),
+                    tree: with_tree.then(|| query.tree(at).to_owned()),
                 });
             }
         }
