@@ -30,6 +30,7 @@ pub(super) fn query(error: QueryError, pattern: &str) -> RpcError {
             RpcError { message: message.clone(), ..wrong(field, message.trim_end_matches('.')) }
         }
         QueryError::Unbound { message, name, bound } => {
+            let bound: Vec<&str> = bound.iter().map(|name| name.trim_start_matches('$')).collect();
             RpcError::new(ErrorKind::UnboundMetavariable, message).with("name", name).with("bound", bound)
         }
     }

@@ -287,6 +287,13 @@ impl Job<'_> {
         let source = match ccd_corpus::read(&self.workspace.root(), &entry.rel, &self.limits) {
             Ok(source) => source,
             Err(Skipped::NotFound) => return Drafted::Same,
+            Err(skipped @ Skipped::TooDeep { .. }) => {
+                let bytes = self.workspace.root().read(&entry.rel, self.limits.max_file_bytes);
+                return match bytes.is_ok_and(|file| query.may_match(&file.bytes)) {
+                    true => self.unparsed(rel, ParseError::TooDeep),
+                    false => Drafted::Skipped(skipped.reason()),
+                };
+            }
             Err(skipped) => return Drafted::Skipped(skipped.reason()),
         };
         if !query.may_match(&source.bytes) {
