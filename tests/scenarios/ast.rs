@@ -242,7 +242,7 @@ fn pages_come_from_what_was_counted() {
 fn a_search_ends_with_its_deadline_and_tells_how_far_it_came() {
     let folders = Folders::new();
     let text: String = (0..2_000).map(|n| format!("fn f{n}() {{ if a{n} {{ call({n}, b, c[{n}]); }} }}\n")).collect();
-    let names: Vec<String> = (0..60).map(|n| format!("f{n}.rs")).collect();
+    let names: Vec<String> = (0..120).map(|n| format!("f{n}.rs")).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), text.as_str())).collect();
     let (_daemon, mut client) = project(&folders, &files);
     // Equal texts have one tree; each of these needs its own.
@@ -252,7 +252,7 @@ fn a_search_ends_with_its_deadline_and_tells_how_far_it_came() {
     let p = folders.path("p");
     client.call("events.subscribe", json!({"topics": ["search.progress"]}));
     let ask =
-        json!({"workspace": p, "pattern": "call($$$A)", "language": "rust", "limit": 1, "deadline_ms": 150, "progress": "t"});
+        json!({"workspace": p, "pattern": "call($$$A)", "language": "rust", "limit": 1, "deadline_ms": 400, "progress": "t"});
     let cut = client.call("ast.grep", ask.clone());
     assert_eq!(cut["complete"], false, "{cut}");
     assert!(cut["skipped"]["deadline"].as_u64().unwrap() > 0, "{cut}");
@@ -264,9 +264,9 @@ fn a_search_ends_with_its_deadline_and_tells_how_far_it_came() {
     let mut whole = ask;
     whole.as_object_mut().unwrap().remove("deadline_ms");
     let found = client.call("ast.grep", whole);
-    assert_eq!((&found["complete"], &found["total"]), (&json!(true), &json!(120_000)));
+    assert_eq!((&found["complete"], &found["total"]), (&json!(true), &json!(240_000)));
     let event = client.event("search.progress");
-    assert_eq!((&event["token"], &event["data"]["total"]), (&json!("t"), &json!(60)), "{event}");
+    assert_eq!((&event["token"], &event["data"]["total"]), (&json!("t"), &json!(120)), "{event}");
     // What is cancelled answers at once, and the worker is free again.
     let id = client.begin("ast.grep", json!({"workspace": p, "pattern": "$A($$$B)", "language": "rust"}));
     client.send(format!("{}\n", json!({"jsonrpc": "2.0", "method": "rpc.cancel", "params": {"id": id}})));

@@ -39,7 +39,7 @@ use crate::{
 
 /// Progress is told at most this often by search.
 const PROGRESS: Duration = Duration::from_millis(100);
-/// Kept free of the deadline, for the answer itself.
+/// Kept free of the deadline at most, for the answer itself; of a short one a quarter.
 const ANSWER: Duration = Duration::from_millis(500);
 
 pub(super) fn explain(_: &Call, params: wire::ExplainParams) -> Result<wire::ExplainResult, RpcError> {
@@ -84,7 +84,7 @@ fn limits(daemon: &Daemon, workspace: &Workspace) -> Limits {
 /// When a search ends by itself.
 fn until<M: Method>(call: &Call, asked_ms: Option<u64>) -> Result<Instant, RpcError> {
     let allowed = deadline::<M>(call, asked_ms)?;
-    Ok(call.control.received + (allowed - ANSWER.min(allowed / 10)))
+    Ok(call.control.received + (allowed - ANSWER.min(allowed / 4)))
 }
 
 /// The epoch of a workspace, as far as it is known.
