@@ -506,7 +506,7 @@ pub struct StagedParams {
 /// The answer to `ast.staged`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StagedResult {
-    /// Those that wait, oldest first; at most 100.
+    /// Those that wait, oldest first: at most 100, and fewer if they hold very many files.
     pub stages: Vec<Stage>,
     /// How many wait.
     pub total: u64,

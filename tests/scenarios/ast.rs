@@ -188,9 +188,33 @@ fn what_is_not_searched_is_counted() {
     assert_eq!(found["matches"][2]["captures"]["X"]["text"], "\"\u{fffd}\"");
     let error = client.refuse("ast.grep", json!({"pattern": "dispose($X)", "paths": [p.join("deep.rs")], "workspace": p}));
     is_error(&error, "too_deep", 1308);
+    let folder =
+        client.call("ast.grep", json!({"workspace": p, "pattern": "dispose($X)", "language": "rust", "paths": [p.join("out")]}));
+    assert_eq!((&folder["total"], &folder["skipped"]), (&json!(0), &json!({"ignored": 1})), "{folder}");
+    let twice = json!([p.join("a.rs"), p, p.join("out/..")]);
+    let twice = client.call("ast.grep", json!({"workspace": p, "pattern": "dispose($X)", "language": "rust", "paths": twice}));
+    assert_eq!(
+        (&twice["matches"], &twice["skipped"]),
+        (&found["matches"], &found["skipped"]),
+        "each is searched and counted once"
+    );
     // A file that is named is searched whatever leaves it out; a folder that is left out stays so.
     let named = client.call("ast.grep", json!({"workspace": p, "pattern": "dispose($X)", "paths": [p.join("skipped.rs")]}));
     assert_eq!(places(&named), ["skipped.rs:1"]);
+}
+
+#[test]
+fn a_pattern_of_one_grammar_leaves_the_files_of_the_other() {
+    let folders = Folders::new();
+    let (_daemon, mut client) = project(&folders, &[("a.ts", "let a = <T>x;\n"), ("b.tsx", "let b = <p>x</p>;\n")]);
+    let p = folders.path("p");
+    for (what, place) in [(json!({"pattern": "let $A = <T>$X"}), "a.ts:1"), (json!({"kind": "jsx_element"}), "b.tsx:1")] {
+        let mut ask = json!({"workspace": p, "language": "typescript"});
+        ask.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
+        let found = client.call("ast.grep", ask);
+        assert_eq!((places(&found), &found["skipped"]), (vec![place.to_owned()], &json!({"pattern_unparsable": 1})), "{found}");
+        assert!(found["hints"].as_array().unwrap().iter().any(|hint| hint.as_str().unwrap().contains(".ts")), "{found}");
+    }
 }
 
 #[test]

@@ -55,6 +55,7 @@ impl Within {
 pub(crate) fn scope(root: &Root, within: &Within, limits: &Limits, cancel: &Cancel) -> Result<Scope, ScopeError> {
     let mut scope = Scope::default();
     let whole = [PathBuf::new()];
+    let mut folders: Vec<PathBuf> = Vec::new();
     for rel in within.paths.as_deref().unwrap_or(&whole) {
         let failed = |error| ScopeError::File(rel.clone(), error);
         let traced = root.trace(rel).map_err(failed)?;
@@ -64,11 +65,7 @@ pub(crate) fn scope(root: &Root, within: &Within, limits: &Limits, cancel: &Canc
         };
         let stat = root.stat(&target).map_err(failed)?;
         if stat.is_dir {
-            let walk = ccd_corpus::walk_below(root, &target, limits, cancel).map_err(|error| match error {
-                WalkError::Cancelled => ScopeError::Cancelled,
-                WalkError::Root(error) => failed(error),
-            })?;
-            scope.take(walk, within);
+            folders.push(target);
         } else if !stat.is_file {
             // Its kind is known to who opens it.
             root.open_file(&target).map_err(failed)?;
@@ -76,10 +73,26 @@ pub(crate) fn scope(root: &Root, within: &Within, limits: &Limits, cancel: &Canc
             scope.name(target, stat, within, limits);
         }
     }
+    // A folder in another one is walked with it.
+    folders.sort_unstable();
+    folders.dedup_by(|inner, outer| inner.starts_with(&*outer));
+    for folder in folders {
+        let walk = ccd_corpus::walk_below(root, &folder, limits, cancel).map_err(|error| match error {
+            WalkError::Cancelled => ScopeError::Cancelled,
+            WalkError::Root(error) => ScopeError::File(folder.clone(), error),
+        })?;
+        if walk.folders.is_empty() {
+            scope.skip("ignored", 1);
+        }
+        scope.take(walk, within);
+    }
     scope.files.sort_unstable_by(|a, b| a.rel.as_os_str().as_encoded_bytes().cmp(b.rel.as_os_str().as_encoded_bytes()));
     scope.files.dedup_by(|a, b| a.rel == b.rel);
     scope.too_large.sort_unstable();
     scope.too_large.dedup();
+    if !scope.too_large.is_empty() {
+        scope.skipped.insert("too_large", scope.too_large.len() as u64);
+    }
     Ok(scope)
 }
 
@@ -101,9 +114,9 @@ impl Scope {
         }
         for (rel, language, reason) in walk.left_out {
             if within.takes(&rel, language) {
-                self.skip(reason, 1);
-                if reason == "too_large" {
-                    self.too_large.push((rel, language));
+                match reason {
+                    "too_large" => self.too_large.push((rel, language)),
+                    reason => self.skip(reason, 1),
                 }
             }
         }
@@ -115,7 +128,6 @@ impl Scope {
         let own = ccd_grammars::language_of_path(&rel).filter(|own| within.languages.contains(own));
         let Some(language) = own.or_else(|| within.languages.first().copied()) else { return };
         if stat.size > limits.max_file_bytes {
-            self.skip("too_large", 1);
             self.too_large.push((rel, language));
         } else {
             self.files.push(Entry { rel, stat, language });

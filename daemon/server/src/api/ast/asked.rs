@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Bytes of a pattern.
-pub(super) const PATTERN: usize = 64 << 10;
+const PATTERN: usize = 16 << 10;
 /// Files and folders of one call.
 const PATHS: usize = 1000;
 

@@ -163,7 +163,10 @@ async fn compiled(call: &Call, asked: &asked::Asked) -> Result<Compiled, RpcErro
 fn unable(compiled: &Compiled) -> Vec<String> {
     let say = |language: ccd_grammars::LanguageId| {
         let extensions: Vec<String> = language.row().extensions.iter().map(|extension| format!(".{extension}")).collect();
-        format!("Files with the extension {} were left out: their grammar cannot read the pattern.", extensions.join(", "))
+        format!(
+            "Files with the extension {} were left out: their grammar cannot read the pattern, or lacks a kind that it names.",
+            extensions.join(", ")
+        )
     };
     compiled.unable.iter().map(|(language, _)| say(*language)).collect()
 }

@@ -15,6 +15,8 @@ use crate::{
 
 /// Stages of one list.
 const LISTED: usize = 100;
+/// Files of all stages of one list together.
+const FILES: usize = 20_000;
 /// Of a stage in a list: sites, and bytes of the diff.
 const IN_LIST: (usize, usize) = (10, 4 << 10);
 /// Bytes of the diff of one stage that is asked for.
@@ -142,6 +144,11 @@ pub(in crate::api) fn staged(call: &Call, params: wire::StagedParams) -> Result<
     let mut stages = daemon.edits.stages.pending();
     stages.retain(|stage| root.as_ref().is_none_or(|root| stage.draft.root == *root));
     let (sites, bytes) = IN_LIST;
-    let listed = stages.iter().take(LISTED).map(|stage| view::stage(stage, bytes, sites));
+    let mut files = 0;
+    let fits = |stage: &&Arc<Stage>| {
+        files += stage.draft.files.len();
+        files <= FILES || files == stage.draft.files.len()
+    };
+    let listed = stages.iter().take(LISTED).take_while(fits).map(|stage| view::stage(stage, bytes, sites));
     Ok(wire::StagedResult { stages: listed.collect(), total: stages.len() as u64 })
 }
