@@ -112,6 +112,7 @@ pub struct StatusResult {
     /// Transactions that are not settled.
     pub transactions: Vec<TransactionStatus>,
     /// Prepared changes that wait for `ast.resolve`, oldest first.
+    #[serde(default)]
     pub stages: Vec<StageSummary>,
     /// Memory of the daemon.
     pub memory: Memory,

@@ -68,7 +68,7 @@ fn a_rewrite_waits_until_it_is_accepted() {
     assert_eq!(place.read("project/src/lib.py"), before);
 
     let dry = place.run(&[&rewrite[..], &["--dry-run"]].concat());
-    assert!(dry.code == 0 && dry.stderr.contains("discarded"), "{dry:?}");
+    assert!(dry.code == 0 && dry.stderr.contains("discarded") && !dry.stdout.contains("accept"), "{dry:?}");
     assert!(place.run(&["staged"]).stdout.ends_with("0 stages\n"));
     let yes = place.run(&[&rewrite[..], &["--yes"]].concat());
     assert!(yes.code == 0 && yes.stdout.contains("Success."), "{yes:?}");

@@ -128,6 +128,31 @@ fn nothing_to_rewrite_stages_nothing() {
 }
 
 #[test]
+fn what_would_tear_code_apart_is_refused_and_nested_matches_are_counted() {
+    let folders = Folders::new();
+    let (_daemon, mut client) = project(&folders);
+    let p = folders.path("p");
+    folders.write("p/sum.ts", "old(a + b);\n");
+    let only = json!({"paths": [p.join("sum.ts")]});
+    let with = |rewritten: &str| rewrite(&p, json!({"paths": only["paths"], "rewrite": rewritten}));
+    let error = client.refuse("ast.edit", with("x.$X"));
+    is_error(&error, "capture_broken_apart", 1306);
+    assert_eq!((&error["data"]["path"], &error["data"]["line"]), (&json!(p.join("sum.ts")), &json!(1)), "{error}");
+    let stage = client.call("ast.edit", with("$X * 2"));
+    assert!(stage["preview"].as_str().unwrap().contains("+(a + b) * 2;"), "{stage}");
+
+    folders.write("p/sum.ts", "old(old(old(1)));\n");
+    let outer = client.call("ast.edit", with("fresh($X)"));
+    assert_eq!((&outer["sites"], &outer["nested_skipped"]), (&json!(1), &json!(2)), "{outer}");
+    let mut all = with("fresh($X)");
+    all["nested"] = json!("recurse");
+    let all = client.call("ast.edit", all);
+    assert_eq!((&all["sites"], &all["nested_skipped"]), (&json!(3), &json!(0)), "{all}");
+    client.call("ast.resolve", accept(&all, json!({})));
+    assert_eq!(read(p.join("sum.ts")), "fresh(fresh(fresh(1)));\n");
+}
+
+#[test]
 fn an_edit_between_staging_and_acceptance_is_refused_also_with_as_many_matches() {
     let folders = Folders::new();
     let (_daemon, mut client) = project(&folders);

@@ -66,12 +66,18 @@ pub(crate) async fn run(session: &Session, args: Args) -> Result<Exit, Failure> 
     let raw = session.client().await?.call_raw::<Edit>(&stage, None).await?;
     let made: Option<Stage> = serde_json::from_str(raw.get()).ok();
     let id = made.and_then(|stage| stage.stage_id);
+    let dry = args.common.dry_run;
+    // What is about to be dropped is not offered.
+    let text = |stage: &Stage, options| match dry {
+        true => render::stage(&Stage { stage_id: None, ..stage.clone() }, options),
+        false => render::stage(stage, options),
+    };
     // As JSON one answer is printed: that of the last call.
     if !(session.json && args.yes && id.is_some()) {
-        session.print::<Edit>(&raw, render::stage)?;
+        session.print::<Edit>(&raw, text)?;
     }
     let Some(id) = id else { return Ok(Exit::Refused) };
-    let accept = if args.common.dry_run {
+    let accept = if dry {
         false
     } else if args.yes {
         true

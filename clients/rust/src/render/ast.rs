@@ -130,7 +130,8 @@ pub fn stage(result: &Stage, options: Options) -> String {
 fn counts(stage: &Stage) -> String {
     let nested = match stage.nested_skipped {
         0 => String::new(),
-        n => format!("; {} inside others stay as they are", matches(n)),
+        1 => "; 1 match inside another stays as it is".to_owned(),
+        n => format!("; {n} matches inside others stay as they are"),
     };
     format!("{} in {}{nested}", count(stage.sites, "place"), count(stage.files.len() as u64, "file"))
 }

@@ -353,7 +353,7 @@ impl Job<'_> {
 
     fn broken(&self, kind: ErrorKind, rel: &str, line: usize, what: String) -> RpcError {
         let path = self.shown(rel);
-        let message = format!("{path}, line {line}: {}. Nothing was staged.", what.trim_end_matches('.'));
+        let message = format!("{path}: {}. Nothing was staged.", what.trim_end_matches('.'));
         RpcError::new(kind, message).with("path", path).with("line", line).with("what", what)
     }
 
