@@ -66,6 +66,24 @@ fn shapes_are_found_and_not_texts() {
 }
 
 #[test]
+fn a_long_text_is_cut_and_its_range_is_not() {
+    let folders = Folders::new();
+    let text = format!("function f() {{\n{}}}\n", "  call(\"é\");\n".repeat(1000));
+    let (_daemon, mut client) = project(&folders, &[("a.js", &text)]);
+    let found = client.call(
+        "ast.grep",
+        json!({"workspace": folders.path("p"), "pattern": "function f() { $$$BODY }", "language": "javascript"}),
+    );
+    let found = &found["matches"][0];
+    let shown = found["text"].as_str().unwrap();
+    assert!(shown.ends_with('…') && shown.len() <= 4096, "{}", shown.len());
+    assert!(text.starts_with(shown.trim_end_matches('…')));
+    assert_eq!(found["range"]["end"], json!({"line": 1002, "column": 2}));
+    assert!(found["multi"]["BODY"]["text"].as_str().unwrap().ends_with('…'));
+    assert_eq!(found["multi"]["BODY"]["items"].as_array().unwrap().len(), 1000);
+}
+
+#[test]
 fn filters_narrow_what_is_found() {
     let folders = Folders::new();
     let text = "fn one() {\n    log(1);\n    log(22);\n}\nfn two() {\n    log(3);\n    stop();\n}\n";

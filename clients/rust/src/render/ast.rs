@@ -10,6 +10,7 @@ const NAMED: usize = 5;
 /// `ast.grep`: a line a match, then what was counted and what was not.
 pub fn grep(result: &GrepResult, options: Options) -> String {
     let mut page = Page::new(options);
+    page.tail(about(result, options.max_bytes / 3));
     for found in &result.matches {
         page.line(match_line(found));
     }
@@ -17,35 +18,40 @@ pub fn grep(result: &GrepResult, options: Options) -> String {
         page.line("The pattern was read as");
         page.line(format!("  {tree}"));
     }
+    if let Some(cursor) = &result.next_cursor {
+        page.foot(format!("next page: --cursor {cursor}"));
+    }
+    page.finish()
+}
+
+/// Counts, readings, what was not searched, hints: it must not be cut off by matches.
+fn about(result: &GrepResult, max_bytes: usize) -> String {
     let shown = result.matches.len() as u64;
     let of = if shown == result.total { matches(shown) } else { format!("{shown} of {}", matches(result.total)) };
-    page.foot(format!("{of} in {}; {} searched", count(result.files_matched, "file"), count(result.files_searched, "file")));
+    let mut page = Page::new(Options::with_max_bytes(max_bytes));
+    page.line(format!("{of} in {}; {} searched", count(result.files_matched, "file"), count(result.files_searched, "file")));
     if let Some(readings) = readings(&result.readings) {
-        page.foot(readings);
+        page.line(readings);
     }
     if !result.complete {
-        page.foot("incomplete: the search was cut off, there may be more");
+        page.line("incomplete: the search was cut off, there may be more");
     }
     if !result.skipped.is_empty() {
         let reasons: Vec<String> = result.skipped.iter().map(|(reason, files)| format!("{reason} {files}")).collect();
-        page.foot(format!("not searched: {}", reasons.join(", ")));
+        page.line(format!("not searched: {}", reasons.join(", ")));
     }
     if result.parse_errors > 0 {
         let named: Vec<&str> = result.parse_error_files.iter().take(NAMED).map(String::as_str).collect();
         let more = if result.parse_errors > named.len() as u64 { ", …" } else { "" };
-        page.foot(format!("{} with syntax errors: {}{more}", count(result.parse_errors, "file"), named.join(", ")));
+        page.line(format!("{} with syntax errors: {}{more}", count(result.parse_errors, "file"), named.join(", ")));
     }
-    if result.macro_bodies_not_searched > 0 {
-        let bodies = if result.macro_bodies_not_searched == 1 { "1 macro body holds" } else { "macro bodies hold" };
-        let number =
-            if result.macro_bodies_not_searched == 1 { String::new() } else { format!("{} ", result.macro_bodies_not_searched) };
-        page.foot(format!("{number}{bodies} this text and cannot be searched"));
+    match result.macro_bodies_not_searched {
+        0 => {}
+        1 => page.line("1 macro body holds this text and cannot be searched"),
+        n => page.line(format!("{n} macro bodies hold this text and cannot be searched")),
     }
     for hint in &result.hints {
-        page.foot(format!("hint: {hint}"));
-    }
-    if let Some(cursor) = &result.next_cursor {
-        page.foot(format!("next page: --cursor {cursor}"));
+        page.line(format!("hint: {hint}"));
     }
     page.finish()
 }
@@ -107,16 +113,19 @@ pub fn explain(result: &ExplainResult, options: Options) -> String {
 
 /// A stage: its diff, its counts, and how it is resolved.
 pub fn stage(result: &Stage, options: Options) -> String {
-    let mut page = Page::new(options);
-    if !result.preview.is_empty() {
-        page.text(result.preview.trim_end_matches('\n'));
-    }
-    page.foot(counts(result));
+    let mut about = Page::new(Options::with_max_bytes(options.max_bytes / 3));
+    about.line(counts(result));
     for warning in result.warnings.iter().take(NAMED) {
-        page.foot(format!("warning: {warning}"));
+        about.line(format!("warning: {warning}"));
     }
     if result.warnings.len() > NAMED {
-        page.foot(format!("{} more warnings", result.warnings.len() - NAMED));
+        about.line(format!("{} more warnings", result.warnings.len() - NAMED));
+    }
+    let mut page = Page::new(options);
+    // The diff may be long.
+    page.tail(about.finish());
+    if !result.preview.is_empty() {
+        page.text(result.preview.trim_end_matches('\n'));
     }
     if let Some(id) = &result.stage_id {
         if result.truncated {

@@ -30,7 +30,8 @@ fn range(text: &[u8], lines: &LineIndex, range: &Range<usize>) -> WireRange {
 pub(super) fn found(root: &str, place: &Place<'_>, reading: Option<&'static str>) -> (wire::AstMatch, usize) {
     let mut bytes = 200;
     let mut cut = |range: &Range<usize>| {
-        let text = clip(&place.text[range.clone()], TEXT);
+        let whole = &place.text[range.clone()];
+        let text = clip(whole, if whole.len() > TEXT { TEXT - '…'.len_utf8() } else { TEXT });
         bytes += text.len() + 100;
         text
     };
