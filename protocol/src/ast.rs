@@ -93,7 +93,7 @@ macro_rules! search_params {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub kind: Option<String>,
             /// `rust`, `go`, `typescript` (`.ts`, `.mts`, `.cts` and `.tsx`, each with its own grammar), `tsx`, `javascript`,
-            /// `python`. Taken from the extensions of `path_glob` or `paths` if left out.
+            /// `python`, `dart`, `c`, `cpp` (with every `.h`), `java`. Taken from the extensions of `path_glob` or `paths` if left out.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub language: Option<String>,
             /// Only files whose path, relative to the root, matches this glob.

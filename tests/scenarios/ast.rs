@@ -66,6 +66,28 @@ fn shapes_are_found_and_not_texts() {
 }
 
 #[test]
+fn a_header_is_of_c_and_of_cpp() {
+    let folders = Folders::new();
+    let plain = "int f(void) { return dispose(1); }\n";
+    let classes = "class A {\npublic:\n  int f() { return dispose(2); }\n};\n";
+    let files = [
+        ("a.c", plain),
+        ("plain.h", plain),
+        ("classes.h", classes),
+        ("b.cpp", classes),
+        ("C.java", "class C { int f() { return dispose(3); } }\n"),
+    ];
+    let (_daemon, mut client) = project(&folders, &files);
+    let mut found = |language: &str| {
+        let ask = json!({"workspace": folders.path("p"), "pattern": "dispose($X)", "language": language});
+        places(&client.call("ast.grep", ask))
+    };
+    assert_eq!(found("c"), ["a.c:1", "plain.h:1"]);
+    assert_eq!(found("cpp"), ["b.cpp:3", "classes.h:3", "plain.h:1"]);
+    assert_eq!(found("java"), ["C.java:1"]);
+}
+
+#[test]
 fn a_long_text_is_cut_and_its_range_is_not() {
     let folders = Folders::new();
     let text = format!("function f() {{\n{}}}\n", "  call(\"é\");\n".repeat(1000));

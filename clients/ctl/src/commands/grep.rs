@@ -15,7 +15,7 @@ use crate::{
 /// What is looked for and where.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Shape {
-    /// The language: rust, go, typescript (.ts and .tsx), tsx, javascript, python [default: by the extension of GLOB or PATH].
+    /// The language: rust, go, typescript (.ts and .tsx), tsx, javascript, python, dart, c, cpp, java [default: by the extension of GLOB or PATH].
     #[arg(long, visible_alias = "language", value_name = "LANGUAGE")]
     pub(crate) lang: Option<String>,
     /// Only files whose path, relative to the root, matches.

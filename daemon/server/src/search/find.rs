@@ -26,7 +26,7 @@ pub(crate) enum Outcome {
     Skipped(&'static str),
     /// The step budget ran out.
     Budget(u64),
-    /// It went away.
+    /// It went away, or is a header of another language.
     Gone,
     /// There was no time for it.
     Late,
@@ -85,12 +85,20 @@ fn searched(query: &Query) -> usize {
     if query.readings().is_empty() { 0 } else { query.searched() }
 }
 
+/// Whether a file that counts as C by its name is a header of C++.
+pub(crate) fn is_of_another(language: LanguageId, text: &[u8]) -> bool {
+    language == LanguageId::C && ccd_grammars::grammar_of(language, text) != language
+}
+
 fn look(root: &Root, trees: &Trees, query: &Query, entry: &Entry, limits: &Limits, bounds: &Bounds<'_>) -> Outcome {
     let source = match ccd_corpus::read(root, &entry.rel, limits) {
         Ok(source) => source,
         Err(Skipped::NotFound) => return Outcome::Gone,
         Err(skipped) => return Outcome::Skipped(skipped.reason()),
     };
+    if is_of_another(entry.language, &source.bytes) {
+        return Outcome::Gone;
+    }
     if !query.may_match(&source.bytes) {
         return Outcome::Passed;
     }

@@ -12,7 +12,7 @@ use ccd_grammars::LanguageId;
 use ccd_structural::{Query, QueryError, Spec};
 
 pub(crate) use crew::{Bounds, each};
-pub(crate) use find::{Counted, Place, Readings, count, first_named, page, parse_limits};
+pub(crate) use find::{Counted, Place, Readings, count, first_named, is_of_another, page, parse_limits};
 pub(crate) use kept::{Kept, KeptFile, Results};
 pub(crate) use scope::{Scope, ScopeError, Within, scope};
 

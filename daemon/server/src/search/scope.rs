@@ -42,8 +42,17 @@ pub(crate) enum ScopeError {
 }
 
 impl Within {
-    fn takes(&self, rel: &Path, language: LanguageId) -> bool {
-        self.languages.contains(&language) && self.matches(rel)
+    /// The grammar that a file is searched with, if it is wanted. A header counts as C by its name, and C++ reads both.
+    fn takes(&self, rel: &Path, language: LanguageId) -> Option<LanguageId> {
+        let header = || language == LanguageId::C && rel.extension().is_some_and(|ending| ending == "h");
+        let grammar = if self.languages.contains(&language) {
+            language
+        } else if self.languages.contains(&LanguageId::CPP) && header() {
+            LanguageId::CPP
+        } else {
+            return None;
+        };
+        self.matches(rel).then_some(grammar)
     }
 
     fn matches(&self, rel: &Path) -> bool {
@@ -113,14 +122,15 @@ impl Scope {
             self.skip(reason, count);
         }
         for (rel, language, reason) in walk.left_out {
-            if within.takes(&rel, language) {
+            if let Some(language) = within.takes(&rel, language) {
                 match reason {
                     "too_large" => self.too_large.push((rel, language)),
                     reason => self.skip(reason, 1),
                 }
             }
         }
-        self.files.extend(walk.files.into_iter().filter(|file| within.takes(&file.rel, file.language)));
+        let wanted = |file: Entry| Some(Entry { language: within.takes(&file.rel, file.language)?, ..file });
+        self.files.extend(walk.files.into_iter().filter_map(wanted));
     }
 
     /// A file that was asked for by its name: it is read in the language asked for.

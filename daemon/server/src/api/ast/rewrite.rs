@@ -27,7 +27,7 @@ use crate::{
     api::{edit::id, read::max_bytes, workspace::token},
     daemon::Daemon,
     rpc::{call::Call, params::wrong},
-    search::{Bounds, Compiled, Scope, each, parse_limits},
+    search::{Bounds, Compiled, Scope, each, is_of_another, parse_limits},
     workspaces::Target,
 };
 
@@ -296,7 +296,7 @@ impl Job<'_> {
             }
             Err(skipped) => return Drafted::Skipped(skipped.reason()),
         };
-        if !query.may_match(&source.bytes) {
+        if is_of_another(entry.language, &source.bytes) || !query.may_match(&source.bytes) {
             return Drafted::Same;
         }
         let over = || bounds.is_over();
