@@ -311,6 +311,7 @@ fn crates_depend_in_one_direction() {
                 "ccd-grammars",
                 "ccd-graph",
                 "ccd-patch",
+                "ccd-structural",
                 "ccd-text",
                 "ccd-watch",
             ],

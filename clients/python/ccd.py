@@ -46,7 +46,7 @@ ENV = ("PATH", "HOME", "LANG", "VIRTUAL_ENV", "CARGO_HOME", "RUSTUP_TOOLCHAIN", 
 # Calls that change nothing and may be asked twice.
 READS = ("daemon.hello", "daemon.status", "daemon.doctor", "daemon.metrics", "daemon.methods",
          "workspace.open", "workspace.status", "workspace.list", "workspace.read",
-         "edit.outcome", "edit.grammar")
+         "edit.outcome", "edit.grammar", "ast.grep", "ast.explain", "ast.staged")
 
 
 class CcdError(Exception):

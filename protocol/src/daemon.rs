@@ -111,6 +111,9 @@ pub struct StatusResult {
     pub workspaces: Vec<WorkspaceSummary>,
     /// Transactions that are not settled.
     pub transactions: Vec<TransactionStatus>,
+    /// Prepared changes that wait for `ast.resolve`, oldest first.
+    #[serde(default)]
+    pub stages: Vec<StageSummary>,
     /// Memory of the daemon.
     pub memory: Memory,
     /// What is not as it should be, one sentence each.
@@ -156,6 +159,20 @@ pub struct TransactionStatus {
     pub paths: Vec<String>,
     /// Where their bytes from before are.
     pub kept: Vec<String>,
+}
+
+/// A prepared change in short.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StageSummary {
+    /// For `ast.resolve`.
+    pub stage_id: String,
+    /// Whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<String>,
+    /// Places that change.
+    pub sites: u64,
+    /// Seconds since 1970.
+    pub expires_at: u64,
 }
 
 /// Memory in bytes.

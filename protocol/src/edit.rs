@@ -29,7 +29,7 @@ macro_rules! edit_params {
         pub struct $name {
             $($body)*
             /// Absolute root; the longest open workspace that contains the path or `cwd` if left out. `edit.amend` and
-            /// `edit.undo` name neither and need it.
+            /// `edit.undo` name neither and need it; `ast.resolve` knows that of its stage.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             pub workspace: Option<String>,
             /// The caller's run: keys the versions it has seen.
@@ -71,6 +71,8 @@ macro_rules! edit_params {
         }
     };
 }
+
+pub(crate) use edit_params;
 
 edit_params! {
     /// `edit.write`.

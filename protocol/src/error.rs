@@ -132,10 +132,32 @@ kinds! {
     UndoUnknown = "undo_unknown", 1213;
     /// Not a regular file (a FIFO, a socket, a device); `path`, `what`.
     NotRegular = "not_regular", 1209;
+    /// No way to read the pattern holds; `attempts` with `reading`, `reason`, `line`, `column`, and the `tree` of the best one.
+    PatternUnparsable = "pattern_unparsable", 1301;
+    /// A name that the pattern does not bind; `name`, `bound`.
+    UnboundMetavariable = "unbound_metavariable", 1302;
     /// No grammar for this language; `language`, `supported`.
     LanguageUnsupported = "language_unsupported", 1303;
+    /// No such stage; `stage_id`, `pending` lists those that wait, `why`: `unknown`, `daemon_restarted`, `discarded` or `other_run`.
+    StageUnknown = "stage_unknown", 1304;
+    /// The time of the stage is over; `stage_id`, `pending`.
+    StageExpired = "stage_expired", 1304;
+    /// The stage was accepted before; `stage_id`, `txn_id`, `at` (seconds since 1970), `pending`.
+    StageUsed = "stage_used", 1304;
+    /// There is no room for a further stage; `pending` lists those that wait, `limit` in bytes.
+    StageStoreFull = "stage_store_full", 1304;
+    /// Not all files could be searched, so nothing was staged; `reason`, `done`, `total`.
+    SearchIncomplete = "search_incomplete", 1305;
+    /// The rewrite would bring syntax errors, or its place has some; `path`, `line`, `what`. Nothing was staged.
+    ResultHasSyntaxErrors = "result_has_syntax_errors", 1306;
+    /// A capture would not be one piece of code any more in the result; `path`, `line`, `what`. Nothing was staged.
+    CaptureBrokenApart = "capture_broken_apart", 1306;
+    /// The search of a file took more steps than it may; `path`, `steps`.
+    BudgetExceeded = "budget_exceeded", 1307;
     /// The file nests deeper than the limit; `path`, `depth`.
     TooDeep = "too_deep", 1308;
+    /// A kind, field, selector or reading that there is not; `selector`, `why`, `kinds` (the closest ones).
+    BadSelector = "bad_selector", 1309;
     /// The index of this workspace has no answer yet; `done`, `total`.
     IndexNotReady = "index_not_ready", 1601;
     /// No such symbol; `closest`.

@@ -20,6 +20,15 @@ pub enum Topic {
     /// Files were changed by an edit: `data` = `{root, txn_id, paths}`.
     #[serde(rename = "edit.committed")]
     EditCommitted,
+    /// A change was prepared and waits for `ast.resolve`: `data` = `{root, stage_id, run_id, files, sites, expires_at}`.
+    #[serde(rename = "stage.created")]
+    StageCreated,
+    /// The time of a stage is over: `data` = `{root, stage_id, run_id}`.
+    #[serde(rename = "stage.expired")]
+    StageExpired,
+    /// A search is this far: `data` = `{root, done, total}`.
+    #[serde(rename = "search.progress")]
+    SearchProgress,
     /// The daemon will end: `data` = `{reason}`.
     #[serde(rename = "daemon.retiring")]
     DaemonRetiring,

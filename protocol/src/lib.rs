@@ -13,6 +13,7 @@
 
 #![warn(missing_docs)]
 
+pub mod ast;
 pub mod daemon;
 pub mod edit;
 pub mod error;

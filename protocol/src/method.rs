@@ -3,7 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{ErrorKind, daemon, edit, events, graph, workspace};
+use crate::{ErrorKind, ast, daemon, edit, events, graph, workspace};
 
 /// How a method runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -121,6 +121,11 @@ pub static METHODS: &[MethodInfo] = &[
     MethodInfo::of::<edit::Undo>(),
     MethodInfo::of::<edit::Outcome>(),
     MethodInfo::of::<edit::Grammar>(),
+    MethodInfo::of::<ast::Grep>(),
+    MethodInfo::of::<ast::Explain>(),
+    MethodInfo::of::<ast::Edit>(),
+    MethodInfo::of::<ast::Resolve>(),
+    MethodInfo::of::<ast::Staged>(),
     MethodInfo::of::<events::Subscribe>(),
     MethodInfo::of::<events::Unsubscribe>(),
 ];

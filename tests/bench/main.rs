@@ -8,6 +8,7 @@ mod daemon;
 mod edits;
 mod queries;
 mod run;
+mod shapes;
 mod sources;
 mod table;
 

@@ -13,6 +13,7 @@ use crate::{
     daemon::{Daemon, Wire, disk_bytes, memory_mib},
     edits::{self, Edits},
     queries::{self, Answers, Names, Spread},
+    shapes::{self, Shapes},
     sources::Sources,
 };
 
@@ -37,6 +38,7 @@ pub(crate) struct Measured {
     pub(crate) again: Duration,
     pub(crate) again_parsed: u64,
     pub(crate) again_resolved: u64,
+    pub(crate) shapes: Shapes,
     pub(crate) edits: Edits,
 }
 
@@ -68,6 +70,7 @@ pub(crate) fn run(base: &Path, project: &Path, sources: &Sources) -> anyhow::Res
     fs::write(&sources.changed, "pub fn bench_unchanged() {}\n")?;
     wire.call("graph.index", &json!({"workspace": root}))?;
     let warm_mib = memory_mib(pid, "VmRSS")?;
+    let shapes = shapes::measure(&mut wire, root)?;
     drop(wire);
     daemon.stop()?;
     let store_bytes = disk_bytes(&cache);
@@ -106,6 +109,7 @@ pub(crate) fn run(base: &Path, project: &Path, sources: &Sources) -> anyhow::Res
         again,
         again_parsed: number(&indexed_again["files_parsed"]),
         again_resolved: number(&metrics["counters"]["graph_resolve_runs"]),
+        shapes,
         edits,
     })
 }

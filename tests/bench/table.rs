@@ -38,6 +38,15 @@ pub(crate) fn print(sources: &Sources, runs: &[Measured]) {
         ("`graph.callers` p50 / p99, ms", spread(&|run| run.answers.callers, 1.0)),
         ("`graph.callees` p50 / p99, ms", spread(&|run| run.answers.callees, 1.0)),
         ("`graph.impact` depth 3 p50 / p99, ms", spread(&|run| run.answers.impact, 1.0)),
+        (
+            "`ast.grep`, every call in Rust: first / again / a rare shape, ms",
+            format!(
+                "{:.0} / {:.0} / {:.0}",
+                median(&|run| ms(run.shapes.first)),
+                median(&|run| ms(run.shapes.again)),
+                median(&|run| ms(run.shapes.rare))
+            ),
+        ),
         ("`edit.apply_patch`, one hunk in 1,000 lines, durability process, p50 / p99, ms", spread(&|run| run.edits.one, 1.0)),
         (
             "`edit.apply_patch`, 40 files, durability power / as many files written and synced plainly, ms",

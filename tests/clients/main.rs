@@ -3,6 +3,7 @@
 
 mod edits;
 mod place;
+mod shapes;
 
 use std::{
     fs,
@@ -218,6 +219,9 @@ fn the_demo_shows_every_step_and_leaves_nothing() {
         "+    item.cents * (item.count - free(item.count))",
         "free_line",
         "Take it back",
+        "web/cart.ts:7:5: this.cents.push(cents)",
+        "+    this.cents = [...this.cents, cents];",
+        "Accept it",
     ] {
         assert!(ran.stdout.contains(text), "{text}: {ran:?}");
     }

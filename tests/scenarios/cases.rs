@@ -141,6 +141,101 @@ fn recorded_patches_are_answered_as_recorded() {
     assert!(!paths.is_empty() && failed.is_empty(), "{failed:#?}");
 }
 
+/// The byte offset of a place of an answer.
+fn offset(text: &str, place: &Value) -> usize {
+    let (line, column) = (place["line"].as_u64().unwrap() as usize, place["column"].as_u64().unwrap() as usize);
+    let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+    start + text[start..].chars().take(column - 1).map(char::len_utf8).sum::<usize>()
+}
+
+/// What is wrong with the matches of an answer.
+fn differing(source: &str, found: &Value, expect: &Value) -> Option<String> {
+    let (found, wanted) = (found["matches"].as_array()?, expect["matches"].as_array()?);
+    let seen = |one: &Value| {
+        let texts: BTreeMap<String, Value> =
+            one["captures"].as_object().unwrap().iter().map(|(name, what)| (name.clone(), what["text"].clone())).collect();
+        let runs: BTreeMap<String, Value> =
+            one["multi"].as_object().unwrap().iter().map(|(name, what)| (name.clone(), what["items"].clone())).collect();
+        json!({"start": offset(source, &one["range"]["start"]), "end": offset(source, &one["range"]["end"]),
+            "line": one["range"]["start"]["line"], "text": one["text"], "captures": texts, "multi": runs})
+    };
+    let seen: Vec<Value> = found.iter().map(seen).collect();
+    let readings = expect["scaffold"].as_str().unwrap_or_default();
+    let read = found.iter().all(|one| {
+        let reading = one["reading"].as_str().unwrap_or_default();
+        readings.is_empty() || readings.split('|').any(|name| name == reading)
+    });
+    (seen != *wanted || !read).then(|| format!("{}\n  is not {} ({readings})", json!(found), json!(wanted)))
+}
+
+#[test]
+fn recorded_patterns_find_and_rewrite_as_recorded() {
+    let Some(cases) = cases("astgrep-cases") else { return };
+    let folders = Folders::new();
+    let daemon = folders.start();
+    let mut client = daemon.connect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(&cases).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    paths.sort();
+    let mut failed = Vec::new();
+    for (at, path) in paths.iter().enumerate() {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let case: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        let (source, language) = (case["source"].as_str().unwrap(), case["language"].as_str().unwrap());
+        let ending = match language {
+            "rust" => "rs",
+            "typescript" => "ts",
+            "javascript" => "js",
+            "python" => "py",
+            other => other,
+        };
+        let root = folders.path(&format!("shape{at}"));
+        let file = root.join(format!("source.{ending}"));
+        fs::create_dir_all(&root).unwrap();
+        fs::write(&file, source).unwrap();
+        let expect = &case["expect"];
+        let ask = json!({"workspace": root, "pattern": case["pattern"], "language": language});
+        let mut answer = |method: &str, params: Value| {
+            let id = client.begin(method, params);
+            client.answer(id)
+        };
+        let found = answer("ast.grep", ask.clone());
+        let is_error = |answer: &Value| answer["error"]["data"]["kind"] == expect["error"];
+        if expect["error"].is_string() && is_error(&found) {
+            continue;
+        }
+        if let Some(difference) = differing(source, &found["result"], expect) {
+            failed.push(format!("{name}: {difference} {}", found["error"]));
+        }
+        if !case["rewrite"].is_string() {
+            continue;
+        }
+        let mut edit = ask;
+        edit["rewrite"] = case["rewrite"].clone();
+        let staged = answer("ast.edit", edit);
+        if expect["error"].is_string() {
+            if !is_error(&staged) {
+                failed.push(format!("{name}: {staged}"));
+            }
+            continue;
+        }
+        let stage = &staged["result"];
+        if let Some(count) =
+            case["note"].as_str().and_then(|note| note.split_once("skipped_nested = ")).map(|(_, n)| n.to_owned())
+            && stage["nested_skipped"].as_u64() != count.parse().ok()
+        {
+            failed.push(format!("{name}: nested_skipped is {}, not {count}", stage["nested_skipped"]));
+        }
+        let accepted = answer("ast.resolve", json!({"stage_id": stage["stage_id"], "action": "accept"}));
+        let now = fs::read_to_string(&file).unwrap();
+        if expect["result"].as_str() != Some(now.as_str()) {
+            failed.push(format!("{name}: {now:?} is not {} ({staged}, {accepted})", expect["result"]));
+        }
+    }
+    println!("{} of {} cases of shapes agree", paths.len() - failed.len(), paths.len());
+    assert!(!paths.is_empty() && failed.is_empty(), "{failed:#?}");
+}
+
 fn octal(mode: &Value) -> u32 {
     mode.as_str().map_or_else(|| u32::try_from(mode.as_u64().unwrap()).unwrap(), |text| u32::from_str_radix(text, 8).unwrap())
 }

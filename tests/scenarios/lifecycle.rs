@@ -210,7 +210,7 @@ fn hello_is_strict_about_the_protocol() {
         "daemon.hello",
         json!({"protocol": 1, "client": {"name": "test", "build": "7"}, "cwd": "/", "env": {"SECRET": "x"}}),
     );
-    assert_eq!(hello["features"], json!(["graph", "edit"]));
+    assert_eq!(hello["features"], json!(["graph", "edit", "ast"]));
     assert_eq!(hello["limits"]["in_flight"], 256);
     let error = client.refuse("daemon.hello", json!({"protocol": 2}));
     is_error(&error, "protocol_mismatch", 1001);

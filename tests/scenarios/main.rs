@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 #![allow(clippy::print_stdout, reason = "figures of promises, and what recorded cases agreed")]
 
+mod ast;
 mod cases;
 mod chaos;
 mod config;
@@ -13,6 +14,7 @@ mod flood;
 mod graph;
 mod http;
 mod lifecycle;
+mod stages;
 mod systemd;
 mod watching;
 mod workspace;

@@ -70,6 +70,14 @@ pub(crate) enum Command {
     Undo(commands::undo::Args),
     /// What became of an edit.
     Outcome(commands::outcome::Args),
+    /// Find code by its shape: `$X` is one piece of code, `$$$X` any run of them.
+    Grep(commands::grep::Args),
+    /// Rewrite code by its shape: prepare it, show it, and write it when you say so.
+    Rewrite(commands::rewrite::Args),
+    /// Accept, discard or show a prepared change.
+    Resolve(commands::resolve::Args),
+    /// The prepared changes that wait.
+    Staged(commands::staged::Args),
     /// Check a streamed call of a freeform tool and take the patch out; lines of JSON on standard input.
     Freeform(commands::freeform::Args),
     /// Check folders, socket, versions and sandbox; works with the daemon dead and never starts it.

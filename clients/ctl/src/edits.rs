@@ -47,8 +47,13 @@ pub(crate) struct Common {
 impl Common {
     /// The run: as given, else one for each terminal, so that a person's commands know of each other.
     pub(crate) fn run_id(&self) -> Option<String> {
-        let given = self.run.clone().filter(|run| !run.is_empty());
-        given.or_else(|| session_of(&fs::read_to_string("/proc/self/stat").ok()?).map(|session| format!("tty:{session}")))
+        self.given_run()
+            .or_else(|| session_of(&fs::read_to_string("/proc/self/stat").ok()?).map(|session| format!("tty:{session}")))
+    }
+
+    /// The run, only if one was given: who names none may resolve the stages of all.
+    pub(crate) fn given_run(&self) -> Option<String> {
+        self.run.clone().filter(|run| !run.is_empty())
     }
 
     /// The name of the transaction.

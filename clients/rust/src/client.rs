@@ -314,6 +314,9 @@ fn is_read(method: &str) -> bool {
                 | "workspace.read"
                 | "edit.outcome"
                 | "edit.grammar"
+                | "ast.grep"
+                | "ast.explain"
+                | "ast.staged"
         )
 }
 

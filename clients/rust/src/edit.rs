@@ -7,7 +7,7 @@ use std::{
 
 use ccd_protocol::{
     ErrorKind, Method,
-    edit::{EditOutcome, Outcome, OutcomeParams, OutcomeResult, TransactionState},
+    edit::{Outcome, OutcomeParams, OutcomeResult, TransactionState},
 };
 use serde_json::value::RawValue;
 use tokio::time::Instant;
@@ -31,10 +31,8 @@ pub fn new_txn_id() -> String {
 impl Client {
     /// Calls a method that edits; its `params` name the transaction `txn_id`. An edit is never sent twice: where the
     /// answer is lost, the daemon is asked what became of it, and what was written is answered as if nothing had happened.
-    pub async fn edit_raw<M>(&self, params: &M::Params, txn_id: &str) -> Result<Box<RawValue>, ClientError>
-    where
-        M: Method<Result = EditOutcome>,
-    {
+    /// For methods whose result is an `EditOutcome`, and for `ast.resolve` when it accepts.
+    pub async fn edit_raw<M: Method>(&self, params: &M::Params, txn_id: &str) -> Result<Box<RawValue>, ClientError> {
         let error = match self.call_raw::<M>(params, None).await {
             Err(error) if is_unanswered(&error) => error,
             answer => return answer,

@@ -11,6 +11,7 @@ mod ignored;
 mod look;
 mod skip;
 mod source;
+mod trees;
 mod walk;
 
 pub use cancel::Cancel;
@@ -18,4 +19,5 @@ pub use git::{git_folder, head};
 pub use look::{Looked, look};
 pub use skip::{Limits, Skipped};
 pub use source::{Source, read};
+pub use trees::Trees;
 pub use walk::{Entry, Walk, WalkError, walk, walk_below};

@@ -37,7 +37,11 @@ pub fn read(root: &Root, rel: &Path, limits: &Limits) -> Result<Source, Skipped>
         return Err(Skipped::Binary);
     }
     if is_minified(&file.bytes) {
-        return Err(Skipped::Generated);
+        // A file of brackets alone looks so as well, and what is wrong with it is another thing.
+        return Err(match nesting(&file.bytes) > limits.max_depth {
+            true => Skipped::TooDeep { depth: limits.max_depth },
+            false => Skipped::Generated,
+        });
     }
     Ok(Source { generated: says_generated(&file.bytes), bytes: file.bytes, stat: file.stat, version })
 }
@@ -48,6 +52,22 @@ fn is_minified(bytes: &[u8]) -> bool {
     }
     let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
     bytes.len() / lines > MINIFIED_LINE
+}
+
+/// How deep brackets nest, wherever they stand.
+fn nesting(bytes: &[u8]) -> u32 {
+    let (mut open, mut most) = (0u32, 0u32);
+    for &byte in bytes {
+        match byte {
+            b'(' | b'[' | b'{' => {
+                open += 1;
+                most = most.max(open);
+            }
+            b')' | b']' | b'}' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
 }
 
 fn says_generated(bytes: &[u8]) -> bool {

@@ -42,6 +42,8 @@ pub struct Walk {
     pub folders: Vec<PathBuf>,
     /// Left out, by reason.
     pub skipped: BTreeMap<&'static str, u64>,
+    /// The source files among them, each with its reason; folders that are left out are only counted.
+    pub left_out: Vec<(PathBuf, LanguageId, &'static str)>,
 }
 
 /// Why a walk has no result.
@@ -102,8 +104,10 @@ pub fn walk_below(root: &Root, start: &Path, limits: &Limits, cancel: &Cancel) -
             let is_dir = *kind == EntryKind::Directory;
             if name.as_bytes().starts_with(b".") || rules.ignores(&path, is_dir) || configured.matched(&path, is_dir).is_ignore()
             {
-                if is_dir || ccd_grammars::language_of(name).is_some() {
-                    count(&mut out, "ignored");
+                match ccd_grammars::language_of(name) {
+                    _ if is_dir => count(&mut out, "ignored"),
+                    Some(language) => leave_out(&mut out, path, language, "ignored"),
+                    None => {}
                 }
                 continue;
             }
@@ -114,7 +118,10 @@ pub fn walk_below(root: &Root, start: &Path, limits: &Limits, cancel: &Cancel) -
                 EntryKind::File if is_manifest(name) => out.manifests.push(path),
                 _ => match candidate(root, &folder, &path, name, *kind, limits) {
                     Some(Ok(entry)) => out.files.push(entry),
-                    Some(Err(skipped)) => count(&mut out, skipped.reason()),
+                    Some(Err(skipped)) => match ccd_grammars::language_of(name) {
+                        Some(language) => leave_out(&mut out, path, language, skipped.reason()),
+                        None => count(&mut out, skipped.reason()),
+                    },
                     None => {}
                 },
             }
@@ -133,6 +140,11 @@ fn bytes(path: &Path) -> &[u8] {
 
 fn count(walk: &mut Walk, reason: &'static str) {
     *walk.skipped.entry(reason).or_default() += 1;
+}
+
+fn leave_out(walk: &mut Walk, path: PathBuf, language: LanguageId, reason: &'static str) {
+    count(walk, reason);
+    walk.left_out.push((path, language, reason));
 }
 
 /// The rules that hold just above a folder, or none if one of them leaves it or a folder above it out.

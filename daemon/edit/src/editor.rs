@@ -22,6 +22,7 @@ use crate::{
     ledger::{Ledger, LedgerLimits},
     plan::{self, After, Planned},
     request::{Answer, EditError, EditOutcome, FileOp, FileOutcome, HunkOutcome, Missing, NoteOutcome, Observer, Request, What},
+    stages::Stages,
 };
 
 /// How often a plan is made again because the files changed under it.
@@ -36,6 +37,8 @@ pub struct Editor {
     /// Of all runs.
     pub ledger: Ledger,
     failures: Failures,
+    /// Prepared changes.
+    pub stages: Stages,
     under_way: DashMap<String, ()>,
     /// Received, and perhaps not begun; how often.
     announced: DashMap<String, usize>,
@@ -59,14 +62,15 @@ fn open_root(path: &Path) -> Option<Arc<Root>> {
 }
 
 impl Editor {
-    /// Over a state folder, which is made when it is first needed.
-    pub fn new(folder: PathBuf, limits: Limits) -> Self {
+    /// Over a state folder, which is made when it is first needed. `instance` names the daemon, for the ids of stages.
+    pub fn new(folder: PathBuf, limits: Limits, instance: &str) -> Self {
         Self {
             folder,
             limits,
             state: OnceLock::new(),
             ledger: Ledger::default(),
             failures: Failures::default(),
+            stages: Stages::new(instance),
             under_way: DashMap::new(),
             announced: DashMap::new(),
             unsure: AtomicBool::new(true),
@@ -160,22 +164,8 @@ impl Editor {
     ) -> Result<Answer, EditError> {
         let state = self.state()?;
         let txn_id = request.txn_id.clone().unwrap_or_else(|| fresh_id(&request.hash));
-        if let Some(known) = self.outcome(&txn_id)? {
-            match known.state {
-                OutcomeState::Preparing => return Err(EditError::UnderWay { txn_id }),
-                OutcomeState::Committed if known.request.is_some_and(|hash| hash != request.hash) => {
-                    return Err(EditError::TxnIdReused { txn_id });
-                }
-                OutcomeState::Committed if !known.result.is_empty() => return Ok(Answer::Stored(known.result)),
-                OutcomeState::RecoveryPending | OutcomeState::RollbackFailed => {
-                    let root = request.reach.roots[0].path().to_path_buf();
-                    return Err(TransactionError::RecoveryPending { root, txn_id }.into());
-                }
-                // Of the one nobody knows any more what was asked, and doing it again could be doing it twice; of the
-                // other the old bytes are still kept under this id.
-                OutcomeState::Committed | OutcomeState::Conflict => return Err(EditError::TxnIdReused { txn_id }),
-                _ => {}
-            }
+        if let Some(stored) = self.stored(&txn_id, &request.hash, request.reach.roots[0].path())? {
+            return Ok(Answer::Stored(stored));
         }
         if self.under_way.insert(txn_id.clone(), ()).is_some() {
             return Err(EditError::UnderWay { txn_id });
@@ -193,6 +183,10 @@ impl Editor {
         }
         observer.about_to_change(&planned.before(request));
         let locks = state.lock(&request.locks, request.lock_wait)?;
+        if let What::Stage { id } = &request.what {
+            // Who had the lock before may have accepted it.
+            self.stages.unused(id).map_err(|why| EditError::Stage { id: id.clone(), why })?;
+        }
         // Nobody of ours writes any more. What others have written since is found by its text again, a few times.
         let mut plans = 1;
         while can_plan_again(&request.what) && plans < PLANS && !still_as_planned(request, &planned) {
@@ -236,6 +230,9 @@ impl Editor {
         }
         committed?;
         self.note(request, &planned, ledger);
+        if let What::Stage { id } = &request.what {
+            self.stages.used(id, &txn_id);
+        }
         let paths = changed_paths(request, &planned);
         drop(locks);
         observer.committed(&paths);
@@ -244,6 +241,26 @@ impl Editor {
         // It has happened: nothing can make an error of it any more.
         let _ = ccd_files::failpoint("replied");
         Ok(Answer::Done(Box::new(outcome)))
+    }
+
+    /// What was answered to an earlier call of this id, if it asked for the same; none if nothing of it happened. Blocks.
+    pub fn stored(&self, txn_id: &str, request: &[u8; 16], root: &Path) -> Result<Option<Vec<u8>>, EditError> {
+        let Some(known) = self.outcome(txn_id)? else { return Ok(None) };
+        let txn_id = txn_id.to_owned();
+        match known.state {
+            OutcomeState::Preparing => Err(EditError::UnderWay { txn_id }),
+            OutcomeState::Committed if known.request.is_some_and(|hash| hash != *request) => {
+                Err(EditError::TxnIdReused { txn_id })
+            }
+            OutcomeState::Committed if !known.result.is_empty() => Ok(Some(known.result)),
+            OutcomeState::RecoveryPending | OutcomeState::RollbackFailed => {
+                Err(TransactionError::RecoveryPending { root: root.to_path_buf(), txn_id }.into())
+            }
+            // Of the one nobody knows any more what was asked, and doing it again could be doing it twice; of the
+            // other the old bytes are still kept under this id.
+            OutcomeState::Committed | OutcomeState::Conflict => Err(EditError::TxnIdReused { txn_id }),
+            OutcomeState::RolledBack => Ok(None),
+        }
     }
 
     fn plan(
@@ -266,6 +283,10 @@ impl Editor {
                     hunks.iter().map(|(index, text)| ccd_patch::Replacement { index: *index, text }).collect();
                 let text = ccd_patch::amend(&refused.text, &replacements).map_err(EditError::Amend)?;
                 self.refusable(request, &text, &refused.cwd, cancelled)
+            }
+            What::Stage { id } => {
+                let refused = |why| EditError::Stage { id: id.clone(), why };
+                plan::stage(request, &*self.stages.get(id).map_err(refused)?)
             }
             What::Undo { txn_id } => {
                 let entry = state.undo(txn_id).map_err(|error| EditError::State(error.to_string()))?;
@@ -346,7 +367,7 @@ fn still_as_planned(request: &Request, planned: &Planned) -> bool {
 }
 
 fn can_plan_again(what: &What) -> bool {
-    matches!(what, What::Edit { .. } | What::Patch { .. } | What::Amend { .. })
+    matches!(what, What::Edit { .. } | What::Patch { .. } | What::Amend { .. } | What::Stage { .. })
 }
 
 fn preparing(txn_id: &str) -> Outcome {

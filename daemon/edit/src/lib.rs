@@ -1,4 +1,4 @@
-//! Edits: write, replace, patch and undo, each one transaction.
+//! Edits: write, replace, patch, accept a stage and undo, each one transaction.
 //!
 //! A request is planned on the bytes that are there, without a lock and without a write. Then the root is locked and the
 //! plan is handed to [`ccd_files`]'s transaction with the versions it was made for; where they are others by then, it is
@@ -13,6 +13,7 @@ mod plan;
 mod protect;
 mod replace;
 mod request;
+mod stages;
 mod tree;
 
 pub use editor::Editor;
@@ -22,4 +23,5 @@ pub use replace::{ReplaceError, Replacement, replace};
 pub use request::{
     Answer, EditError, EditOutcome, FileOp, FileOutcome, HunkOutcome, Missing, NoteOutcome, Observer, Request, What,
 };
+pub use stages::{Draft, Stage, StageError, StageLimits, StagedFile, StagedSite, Stages, StoreFull};
 pub use tree::{Key, Reach, TreeError, normal};

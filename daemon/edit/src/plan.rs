@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use ccd_files::{Change, Changed, Expect, Reason, TransactionError};
+use ccd_files::{Change, Changed, Expect, FileError, Reason, TransactionError};
 use ccd_patch::{Change as PatchChange, Done, Kind, Op, Pass, Plan, PlanError, Target, Was};
 use ccd_text::Version;
 
@@ -13,6 +13,7 @@ use crate::{
     ledger::{Ledger, LedgerLimits},
     replace::{Replacement, replace},
     request::{EditError, FileOp, NoteOutcome, Request},
+    stages::Stage,
     tree::{Key, PatchTree, TreeError, normal},
 };
 
@@ -85,14 +86,17 @@ fn subject(request: &Request, path: &Path) -> Result<Subject, EditError> {
     Ok(Subject { key, path, before })
 }
 
-fn changed(path: &Path, expected: Option<Version>, now: Option<Version>) -> EditError {
+fn difference(path: &Path, expected: Option<Version>, now: Option<Version>) -> Changed {
     let reason = match (expected, now) {
         (None, _) => Reason::Created,
         (_, None) => Reason::Removed,
         _ => Reason::Changed,
     };
-    let paths = vec![Changed { path: path.to_path_buf(), expected, now, reason }];
-    TransactionError::ContentChanged { paths }.into()
+    Changed { path: path.to_path_buf(), expected, now, reason }
+}
+
+fn changed(path: &Path, expected: Option<Version>, now: Option<Version>) -> EditError {
+    TransactionError::ContentChanged { paths: vec![difference(path, expected, now)] }.into()
 }
 
 fn expected(request: &Request, subject: &Subject) -> Result<(), EditError> {
@@ -224,7 +228,7 @@ fn before(request: &Request, target: &Target<Key>) -> Result<Option<Arc<[u8]>>, 
         (None, Was::File) => match request.reach.read(&target.key) {
             Ok(bytes) => Ok(Some(bytes)),
             // A large file can be deleted; its diff is not told.
-            Err(TreeError::File(ccd_files::FileError::TooLarge { .. })) => Ok(None),
+            Err(TreeError::File(FileError::TooLarge { .. })) => Ok(None),
             Err(error) => Err(EditError::Path { path: request.reach.absolute(&target.key), error }),
         },
         (None, _) => Ok(None),
@@ -278,6 +282,64 @@ fn join_moves(request: &Request, plan: &Plan<Key>, cwd: &Path, files: &mut Vec<F
             files.remove(from);
         }
     }
+}
+
+/// A stage, onto exactly the bytes that it was made from. All files are looked at, and all that differ are told.
+pub(crate) fn stage(request: &Request, stage: &Stage) -> Result<Planned, EditError> {
+    let mut planned = Planned {
+        changes: Vec::new(),
+        files: Vec::new(),
+        summary: "Success. Updated the following files:\n".to_owned(),
+        operations: None,
+        notes: Vec::new(),
+        patch: None,
+    };
+    let mut differing = Vec::new();
+    for file in &stage.draft.files {
+        let expected = request.expect.get(&file.path).copied().unwrap_or(file.version);
+        let other = |reason| Changed { path: file.path.clone(), expected: Some(expected), now: None, reason };
+        let subject = match subject(request, &file.path) {
+            Ok(subject) if subject.path == file.path => subject,
+            // A link, a folder, or more than a file that can be rewritten.
+            Ok(_) | Err(EditError::IsDirectory { .. } | EditError::NotRegular { .. }) => {
+                differing.push(other(Reason::Changed));
+                continue;
+            }
+            Err(EditError::Path { error: TreeError::File(FileError::TooLarge { .. }), .. }) => {
+                differing.push(other(Reason::Changed));
+                continue;
+            }
+            Err(EditError::NotFound { .. } | EditError::Path { error: TreeError::File(FileError::NotFound), .. }) => {
+                differing.push(other(Reason::Removed));
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let now = subject.before.as_deref().map(Version::of);
+        let length = subject.before.as_deref().map_or(0, <[u8]>::len);
+        if now != Some(file.version) || length != file.length || expected != file.version {
+            differing.push(difference(&file.path, Some(expected), now));
+            continue;
+        }
+        planned.summary.push_str(&format!("M {}\n", file.rel.display()));
+        planned.changes.push(Change::Write {
+            root: subject.key.root,
+            rel: subject.key.rel.clone(),
+            bytes: file.text.to_vec(),
+            expect: Expect::Version(file.version),
+            metadata_from: None,
+            create_parents: false,
+        });
+        planned.files.push(FilePlan {
+            key: subject.key,
+            op: FileOp::Update,
+            from: None,
+            before: subject.before,
+            after: After::Bytes(Arc::clone(&file.text)),
+            source: None,
+        });
+    }
+    if differing.is_empty() { Ok(planned) } else { Err(TransactionError::ContentChanged { paths: differing }.into()) }
 }
 
 /// An earlier transaction, backwards.

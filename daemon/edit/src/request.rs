@@ -8,6 +8,7 @@ use ccd_text::{DiffHunk, LineEnding, Version};
 
 use crate::{
     replace::{ReplaceError, Replacement},
+    stages::StageError,
     tree::{Key, Reach, TreeError},
 };
 
@@ -45,6 +46,11 @@ pub enum What {
         failure_id: String,
         /// Index from 1, and the lines.
         hunks: Vec<(usize, String)>,
+    },
+    /// A stage is written onto the bytes that it was made from.
+    Stage {
+        /// Which.
+        id: String,
     },
     /// An earlier transaction is undone.
     Undo {
@@ -307,6 +313,14 @@ pub enum EditError {
         id: String,
         /// Why.
         why: Missing,
+    },
+    /// The stage cannot be accepted.
+    #[error("{why}")]
+    Stage {
+        /// The id.
+        id: String,
+        /// Why.
+        why: StageError,
     },
     /// The transaction cannot be undone.
     #[error("the transaction cannot be undone")]

@@ -35,6 +35,8 @@ use crate::{
 const FULL_RUNS: usize = 2;
 /// Index runs of a few paths at once; they must never wait behind queries or whole runs.
 const TARGETED_RUNS: usize = 2;
+/// Searches of many files at once: they take all cores by themselves.
+const SEARCHES: usize = 2;
 /// Edits at once: those of one root wait for each other.
 const EDITS: usize = 8;
 /// The resident size is read from the kernel at most this often.
@@ -59,6 +61,12 @@ pub(crate) struct Daemon {
     pub(crate) targeted: Pool,
     /// Threads that index whole workspaces.
     pub(crate) full_runs: Pool,
+    /// Threads that search, each with helpers.
+    pub(crate) searches: Pool,
+    /// Syntax trees of all workspaces.
+    pub(crate) trees: ccd_corpus::Trees,
+    /// Searches whose further pages may be asked for.
+    pub(crate) results: crate::search::Results,
     pub(crate) workspaces: Workspaces,
     /// Threads that write.
     pub(crate) edits_pool: Pool,
@@ -92,9 +100,10 @@ impl Daemon {
             outcome_seconds: edit.outcome_hours.0 * 3600,
             ..ccd_files::Limits::default()
         };
-        let edits = ccd_edit::Editor::new(paths.state.join("edits"), limits);
+        let instance = instance();
+        let edits = ccd_edit::Editor::new(paths.state.join("edits"), limits, &instance);
         Arc::new_cyclic(|daemon| Self {
-            instance: instance(),
+            instance,
             started: Instant::now(),
             metrics: Metrics::new(),
             connections: Connections::default(),
@@ -102,6 +111,9 @@ impl Daemon {
             queries: Pool::new("query", settings.workers()),
             targeted: Pool::new("index-paths", TARGETED_RUNS),
             full_runs: Pool::new("index", FULL_RUNS),
+            searches: Pool::new("search", SEARCHES),
+            trees: ccd_corpus::Trees::default(),
+            results: crate::search::Results::default(),
             edits_pool: Pool::new("edit", EDITS),
             edits,
             workspaces: Workspaces::new(daemon.clone(), source),

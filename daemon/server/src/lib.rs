@@ -3,6 +3,7 @@
 //! * `rpc` is the socket: connections, envelopes, the table of methods, events.
 //! * `api` is what the methods do, one file a namespace.
 //! * `workspaces` are the open roots with their graphs, index runs and watches.
+//! * `search` is structural search over the files of a workspace.
 //! * `lifecycle` is everything from exec to exit.
 //! * `config`, `settings`, `telemetry`, `metrics` and `workers` serve them all.
 //!
@@ -16,6 +17,7 @@ mod daemon;
 pub mod lifecycle;
 mod metrics;
 mod rpc;
+mod search;
 mod settings;
 mod telemetry;
 mod workers;

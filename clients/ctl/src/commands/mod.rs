@@ -9,6 +9,7 @@ pub(crate) mod digest;
 pub(crate) mod doctor;
 pub(crate) mod edit;
 pub(crate) mod freeform;
+pub(crate) mod grep;
 pub(crate) mod impact;
 pub(crate) mod importers;
 pub(crate) mod imports;
@@ -19,8 +20,11 @@ pub(crate) mod outcome;
 pub(crate) mod outline;
 pub(crate) mod patch;
 pub(crate) mod path;
+pub(crate) mod resolve;
+pub(crate) mod rewrite;
 pub(crate) mod search;
 pub(crate) mod socket;
+pub(crate) mod staged;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod symbol;
@@ -54,6 +58,10 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<Exit, Fai
         Command::Edit(args) => edit::run(session, args).await,
         Command::Undo(args) => undo::run(session, args).await,
         Command::Outcome(args) => outcome::run(session, args).await,
+        Command::Grep(args) => grep::run(session, args).await,
+        Command::Rewrite(args) => rewrite::run(session, args).await,
+        Command::Resolve(args) => resolve::run(session, args).await,
+        Command::Staged(args) => staged::run(session, args).await,
         Command::Freeform(args) => freeform::run(args),
         Command::Doctor(args) => doctor::run(session, args).await,
         Command::Logs(args) => logs::run(session, args).await,

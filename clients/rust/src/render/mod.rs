@@ -5,6 +5,7 @@
 //! budget, cut at a line end, and a cut is said. Names and source come from a repository, so control
 //! characters in them are shown and never sent to the terminal.
 
+mod ast;
 mod daemon;
 mod edit;
 mod error;
@@ -13,6 +14,7 @@ mod page;
 mod refusal;
 mod workspace;
 
+pub use ast::{explain, grep, resolve, stage, staged};
 pub use daemon::{doctor, methods, metrics, retire, status};
 pub use edit::{edit, grammar, outcome};
 pub use error::error;

@@ -78,6 +78,34 @@ pub(super) fn details(page: &mut Page, error: &RpcError) {
             Some(version) => page.foot(format!("hint: read it first; then `--expect {version}`, or `--force`")),
             None => page.foot("hint: read it first; then `--expect` its version, or `--force`"),
         },
+        "pattern_unparsable" => {
+            for attempt in list(error, "attempts") {
+                let part = |name: &str| attempt.get(name).map(words).unwrap_or_default();
+                let place = attempt.get("line").map(|_| format!(" ({}:{})", part("line"), part("column"))).unwrap_or_default();
+                page.line(format!("  as {}: {}{place}", part("reading"), part("reason")));
+            }
+            page.foot("hint: give a larger piece of code with --context, and the kind of the node that is meant with --selector");
+        }
+        "unbound_metavariable" => {
+            let bound: Vec<String> = list(error, "bound").iter().map(|name| format!("${}", words(name))).collect();
+            if !bound.is_empty() {
+                page.line(format!("  the pattern binds: {}", bound.join(", ")));
+            }
+        }
+        "bad_selector" => {
+            let kinds: Vec<String> = list(error, "kinds").iter().map(words).collect();
+            if !kinds.is_empty() {
+                page.foot(format!("hint: closest: {}", kinds.join(", ")));
+            }
+        }
+        "stage_unknown" | "stage_expired" | "stage_used" | "stage_store_full" => {
+            if !list(error, "pending").is_empty() {
+                page.foot("hint: `ccctl staged` lists those that wait");
+            }
+            if let Some(txn_id) = text("txn_id") {
+                page.foot(format!("hint: `ccctl outcome {txn_id}` tells what it wrote"));
+            }
+        }
         // What is the daemon's own is never written.
         "protected_path" if text("allow").is_some() => page.foot("hint: `--allow-protected` writes to it all the same"),
         "read_only" => page.foot("hint: `--override-readonly` writes to it all the same, if it is only its mode"),

@@ -6,7 +6,7 @@ use ccd_protocol::{
     ErrorKind, METHODS, PROTOCOL, RpcError,
     daemon::{
         HelloParams, HelloResult, MethodDescription, MethodsParams, MethodsResult, MetricsParams, MetricsResult, ReloadParams,
-        ReloadResult, RetireParams, RetireResult, StatusParams, StatusResult, TransactionStatus,
+        ReloadResult, RetireParams, RetireResult, StageSummary, StatusParams, StatusResult, TransactionStatus,
     },
     reference,
 };
@@ -62,7 +62,7 @@ pub(super) fn hello(call: &Call, params: HelloParams) -> Result<HelloResult, Rpc
         instance: daemon.instance.clone(),
         pid: std::process::id(),
         retiring: daemon.is_draining(),
-        features: vec!["graph".to_owned(), "edit".to_owned()],
+        features: vec!["graph".to_owned(), "edit".to_owned(), "ast".to_owned()],
         limits: settings.limits(),
     })
 }
@@ -78,9 +78,21 @@ pub(super) fn status(call: &Call, _: StatusParams) -> Result<StatusResult, RpcEr
         connections: daemon.connections.peers().iter().map(|peer| peer.status()).collect(),
         workspaces: daemon.workspaces.summaries(),
         transactions: transactions(daemon),
+        stages: stages(daemon),
         memory: daemon.memory(),
         notices: daemon.notices(),
     })
+}
+
+fn stages(daemon: &crate::daemon::Daemon) -> Vec<StageSummary> {
+    let pending = daemon.edits.stages.pending();
+    let told = pending.iter().map(|stage| StageSummary {
+        stage_id: stage.id.clone(),
+        run_id: stage.draft.run.clone(),
+        sites: stage.draft.sites,
+        expires_at: stage.expires_at,
+    });
+    told.collect()
 }
 
 /// What recovery has not settled; nearly always nothing, and then the folder of the journals is looked at once after an edit.

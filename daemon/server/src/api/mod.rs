@@ -4,6 +4,7 @@
 //! work handlers reach the disk and the graph through [`crate::rpc::call::Call::query`], on the bounded workers.
 
 mod asking;
+mod ast;
 pub(crate) mod convert;
 mod cursor;
 mod daemon;
@@ -54,6 +55,11 @@ pub(crate) fn table() -> Methods {
         .publish::<wire::edit::Undo, _, _>(edit::undo)
         .instant::<wire::edit::Outcome>(edit::outcome)
         .instant::<wire::edit::Grammar>(edit::grammar)
+        .work::<wire::ast::Grep, _, _>(ast::grep)
+        .instant::<wire::ast::Explain>(ast::explain)
+        .work::<wire::ast::Edit, _, _>(ast::edit)
+        .publish::<wire::ast::Resolve, _, _>(ast::resolve)
+        .instant::<wire::ast::Staged>(ast::staged)
         .instant::<wire::events::Subscribe>(events::subscribe)
         .instant::<wire::events::Unsubscribe>(events::unsubscribe)
         .finish()

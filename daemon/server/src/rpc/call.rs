@@ -125,6 +125,13 @@ impl Call {
         self.run(&self.daemon.queries, job).await
     }
 
+    /// Runs a search of many files, which takes all cores by itself, so only a few run at once.
+    pub(crate) async fn search<T: Send + 'static>(&self, job: impl FnOnce(&Cancel) -> T + Send + 'static) -> Result<T, RpcError> {
+        self.control.enter(Phase::Queued);
+        let _place = self.peer.place().await;
+        self.run(&self.daemon.searches, job).await
+    }
+
     /// Runs an edit. It looks at [`Control::is_stopped`] itself: what has begun to be written is finished.
     pub(crate) async fn publish<T: Send + 'static>(
         &self,

@@ -119,7 +119,7 @@ fn finished<T>(call: &Call, index: usize, result: &Result<T, RpcError>) {
 }
 
 /// The deadline of a call: the configured default, or what the caller asks for up to the cap of the method.
-fn deadline<M: Method>(call: &Call, asked_ms: Option<u64>) -> Result<Duration, RpcError> {
+pub(crate) fn deadline<M: Method>(call: &Call, asked_ms: Option<u64>) -> Result<Duration, RpcError> {
     let ms = match asked_ms {
         None => call.daemon.settings().deadline_ms(M::NAME).unwrap_or(M::DEADLINE.default_ms),
         Some(0) => return Err(params::wrong("deadline_ms", "at least 1 millisecond")),

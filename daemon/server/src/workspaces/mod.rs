@@ -414,6 +414,8 @@ async fn unload_idle(daemon: Weak<Daemon>) {
     loop {
         tokio::time::sleep(LOOK).await;
         let Some(daemon) = daemon.upgrade() else { return };
+        daemon.trees.sweep();
+        daemon.results.sweep();
         let memory = daemon.memory();
         let mut scarce = memory.rss > memory.limit;
         let mut all = daemon.workspaces.all();

@@ -39,7 +39,7 @@ pub(crate) async fn run(session: &Session, _args: Args) -> Result<Exit, Failure>
     ended?;
     if !session.json {
         outcome::data(
-            "\nThe daemon of the demo has ended and its folder is removed. In a project of yours: `ccctl search NAME`, `ccctl patch <FILE`.\n",
+            "\nThe daemon of the demo has ended and its folder is removed. In a project of yours: `ccctl search NAME`, `ccctl grep PATTERN`, `ccctl patch <FILE`.\n",
         )?;
     }
     Ok(exit)

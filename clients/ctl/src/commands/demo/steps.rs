@@ -5,6 +5,7 @@ use std::path::Path;
 use ccd_client::{Client, ClientError, render};
 use ccd_protocol::{
     Method, PositionOrName,
+    ast::{Action, Edit as Rewrite, EditParams as RewriteParams, Grep, GrepParams, Resolve, ResolveParams, ResolveResult},
     edit::{ApplyPatch, ApplyPatchParams, EditOutcome, Undo, UndoParams},
     graph::{Callers, CallersParams, Edge, Impact, ImpactParams, Index, IndexParams, Search, SearchParams},
 };
@@ -95,6 +96,7 @@ pub(super) async fn all(session: &Session, client: &Client, root: &Path) -> Resu
         )
         .await?;
     change(&mut steps, &root).await?;
+    reshape(&mut steps, &root).await?;
     steps.finish()
 }
 
@@ -161,6 +163,48 @@ async fn change(steps: &mut Steps<'_>, root: &str) -> Result<(), Failure> {
     steps
         .step::<Search>("search", "And the graph knows it: `ccctl search free`", &params, render::search, |result| {
             expect(result.total == 0, format!("nothing, not {}", result.total))
+        })
+        .await?;
+    Ok(())
+}
+
+/// Finds a call by its shape, stages a rewrite of it, and accepts that.
+async fn reshape(steps: &mut Steps<'_>, root: &str) -> Result<(), Failure> {
+    let workspace = || Some(root.to_owned());
+    let pattern = || Some("this.cents.push($CENTS)".to_owned());
+    let language = || Some("typescript".to_owned());
+    let params = GrepParams { workspace: workspace(), pattern: pattern(), language: language(), ..GrepParams::default() };
+    let what = "Find code by its shape: `ccctl grep 'this.cents.push($CENTS)' --lang typescript`";
+    steps
+        .step::<Grep>("grep", what, &params, render::grep, |result| {
+            let found = result.matches.first().map(|found| (found.rel.as_str(), found.text.as_str()));
+            let expected = Some(("web/cart.ts", "this.cents.push(cents)"));
+            expect(result.total == 1 && found == expected, format!("the one call in web/cart.ts, not {found:?}"))
+        })
+        .await?;
+
+    let params = RewriteParams {
+        workspace: workspace(),
+        pattern: pattern(),
+        rewrite: "this.cents = [...this.cents, $CENTS]".to_owned(),
+        language: language(),
+        ..RewriteParams::default()
+    };
+    let what = "Prepare a rewrite, and look at it first: `ccctl rewrite 'this.cents.push($CENTS)' 'this.cents = [...this.cents, $CENTS]' --lang typescript`";
+    let staged = steps
+        .step::<Rewrite>("rewrite", what, &params, render::stage, |result| {
+            expect(result.sites == 1 && sample::is_whole(Path::new(root)), "one place, and nothing written".to_owned())
+        })
+        .await?;
+    let Some(stage_id) = staged.and_then(|stage| stage.stage_id) else { return Ok(()) };
+
+    let params = ResolveParams { stage_id, action: Action::Accept, ..ResolveParams::default() };
+    let what = "Accept it, onto exactly the bytes it was made from: `ccctl resolve STAGE accept`";
+    steps
+        .step::<Resolve>("resolve", what, &params, render::resolve, |result| {
+            let written = matches!(result, ResolveResult::Accepted(outcome) if outcome.applied && outcome.files.len() == 1);
+            let text = std::fs::read_to_string(Path::new(root).join("web/cart.ts")).unwrap_or_default();
+            expect(written && text.contains("    this.cents = [...this.cents, cents];\n"), "web/cart.ts, rewritten".to_owned())
         })
         .await?;
     Ok(())

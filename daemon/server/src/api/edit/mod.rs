@@ -20,7 +20,6 @@ use ccd_text::{Place, Version};
 use serde::Serialize;
 
 use crate::{
-    api::read::max_bytes,
     config,
     daemon::Daemon,
     rpc::{call::Call, params::wrong, peer::Transport},
@@ -37,21 +36,21 @@ const ID: usize = 128;
 /// How long an edit waits for another one of the same root, if its own deadline allows it.
 const LOCK: Duration = Duration::from_secs(20);
 /// Milliseconds that a caller may wait for diagnostics.
-const MOST_WAIT_MS: u64 = 60_000;
+pub(super) const MOST_WAIT_MS: u64 = 60_000;
 
 /// The fields that all edits have.
-struct Common {
-    run: Option<String>,
-    txn_id: Option<String>,
-    expect: BTreeMap<PathBuf, Version>,
-    force: bool,
-    dry_run: bool,
-    allow_protected: bool,
-    override_readonly: bool,
-    max_bytes: usize,
-    diagnostics: wire::DiagnosticsLevel,
-    remembered: bool,
-    hash: [u8; 16],
+pub(super) struct Common {
+    pub(super) run: Option<String>,
+    pub(super) txn_id: Option<String>,
+    pub(super) expect: BTreeMap<PathBuf, Version>,
+    pub(super) force: bool,
+    pub(super) dry_run: bool,
+    pub(super) allow_protected: bool,
+    pub(super) override_readonly: bool,
+    pub(super) max_bytes: usize,
+    pub(super) diagnostics: wire::DiagnosticsLevel,
+    pub(super) remembered: bool,
+    pub(super) hash: [u8; 16],
 }
 
 macro_rules! common {
@@ -60,27 +59,29 @@ macro_rules! common {
         // Not what is asked, but how long it may take.
         hashed.deadline_ms = None;
         hashed.wait_ms = None;
-        let hash = Version::of(&serde_json::to_vec(&hashed).unwrap_or_default()).to_bytes();
-        if $params.wait_ms.is_some_and(|wait| wait > MOST_WAIT_MS) {
-            return Err(wrong("wait_ms", format!("at most {MOST_WAIT_MS}")));
+        let hash = ccd_text::Version::of(&serde_json::to_vec(&hashed).unwrap_or_default()).to_bytes();
+        if $params.wait_ms.is_some_and(|wait| wait > $crate::api::edit::MOST_WAIT_MS) {
+            return Err($crate::rpc::params::wrong("wait_ms", format!("at most {}", $crate::api::edit::MOST_WAIT_MS)));
         }
-        Common {
-            run: run($call, $params.run_id.as_deref())?,
-            txn_id: id("txn_id", $params.txn_id.as_deref())?,
-            expect: expectations($path, $params.expect_version.as_deref(), $params.expect_versions.as_ref())?,
+        $crate::api::edit::Common {
+            run: $crate::api::edit::run($call, $params.run_id.as_deref())?,
+            txn_id: $crate::api::edit::id("txn_id", $params.txn_id.as_deref())?,
+            expect: $crate::api::edit::expectations($path, $params.expect_version.as_deref(), $params.expect_versions.as_ref())?,
             force: $params.force.unwrap_or(false),
             dry_run: $params.dry_run.unwrap_or(false),
             allow_protected: $params.allow_protected.unwrap_or(false),
             override_readonly: $params.override_readonly.unwrap_or(false),
-            max_bytes: max_bytes($params.max_bytes)?,
-            diagnostics: $params.diagnostics.unwrap_or(wire::DiagnosticsLevel::Warnings),
-            remembered: $params.run_id.is_some() || $call.peer.transport == Transport::Lines,
+            max_bytes: $crate::api::read::max_bytes($params.max_bytes)?,
+            diagnostics: $params.diagnostics.unwrap_or(ccd_protocol::edit::DiagnosticsLevel::Warnings),
+            remembered: $params.run_id.is_some() || $call.peer.transport == $crate::rpc::peer::Transport::Lines,
             hash,
         }
     }};
 }
 
-fn id(field: &str, given: Option<&str>) -> Result<Option<String>, RpcError> {
+pub(super) use common;
+
+pub(super) fn id(field: &str, given: Option<&str>) -> Result<Option<String>, RpcError> {
     match given {
         Some("") => Err(wrong(field, "at least 1 byte")),
         Some(id) if id.len() > ID => Err(wrong(field, format!("at most {ID} bytes"))),
@@ -109,7 +110,7 @@ fn version(field: &str, text: &str) -> Result<Version, RpcError> {
     parsed.ok_or_else(|| wrong(field, "a `version` as workspace.read or an edit gave it"))
 }
 
-fn expectations(
+pub(super) fn expectations(
     path: Option<&str>,
     one: Option<&str>,
     several: Option<&BTreeMap<String, String>>,
@@ -183,7 +184,7 @@ fn protected(edit: &config::Edit) -> Protected {
     }
 }
 
-async fn apply(call: Call, target: Target, what: What, common: Common) -> Result<wire::EditOutcome, RpcError> {
+pub(super) async fn apply(call: Call, target: Target, what: What, common: Common) -> Result<wire::EditOutcome, RpcError> {
     let daemon = Arc::clone(&call.daemon);
     let observers = Observers {
         daemon: Arc::clone(&daemon),

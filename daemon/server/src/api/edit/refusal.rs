@@ -94,6 +94,7 @@ pub(super) fn explain(daemon: &Daemon, workspace: &Workspace, error: &EditError)
         )
         .with("id", id.clone())
         .with("why", why.name()),
+        EditError::Stage { id, why } => crate::api::ast::stage_refused(daemon, id, why),
         EditError::UndoUnknown { id, why } => RpcError::new(
             ErrorKind::UndoUnknown,
             format!("The transaction `{id}` cannot be undone ({}).", why.name()),
