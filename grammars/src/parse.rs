@@ -50,6 +50,21 @@ pub fn parse(
     limits: ParseLimits,
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Tree, ParseError> {
+    let tree = parse_any_depth(language, text, within, limits.deadline, cancelled)?;
+    if (text.len() > LONG || may_be_deep(text, limits.max_depth)) && depth_exceeds(&tree, limits.max_depth) {
+        return Err(ParseError::TooDeep);
+    }
+    Ok(tree)
+}
+
+/// As [`parse`], for who counts the levels on a walk of his own.
+pub(crate) fn parse_any_depth(
+    language: LanguageId,
+    text: &[u8],
+    within: Option<(Point, usize, Point, usize)>,
+    deadline: Duration,
+    cancelled: &dyn Fn() -> bool,
+) -> Result<Tree, ParseError> {
     debug_assert!(LANGUAGES.len() <= PARSERS.len());
     let pool = &PARSERS[usize::from(language.number())];
     let pooled = pool.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -70,7 +85,7 @@ pub fn parse(
     let mut watch = |_: &ParseState| {
         if cancelled() {
             stopped = Some(ParseError::Cancelled);
-        } else if start.elapsed() > limits.deadline {
+        } else if start.elapsed() > deadline {
             stopped = Some(ParseError::Deadline);
         }
         if stopped.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -84,11 +99,7 @@ pub fn parse(
     }
     drop(parsers);
 
-    let tree = tree.ok_or(stopped.unwrap_or(ParseError::Deadline))?;
-    if (text.len() > LONG || may_be_deep(text, limits.max_depth)) && depth_exceeds(&tree, limits.max_depth) {
-        return Err(ParseError::TooDeep);
-    }
-    Ok(tree)
+    tree.ok_or(stopped.unwrap_or(ParseError::Deadline))
 }
 
 /// Whether a tree of this text could be deeper than `depth`, by its brackets and by its length: a look at the bytes

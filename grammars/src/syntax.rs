@@ -4,7 +4,7 @@
 
 use std::{ops::Range, sync::OnceLock, time::Duration};
 
-use crate::{LanguageId, ParseError, ParseLimits, parse};
+use crate::{LanguageId, ParseError, ParseLimits, parse::parse_any_depth};
 
 /// A node. Its children follow it; its next sibling is at `next`, if that lies before its parent's `next`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +77,8 @@ impl Syntax {
         limits: ParseLimits,
         cancelled: &dyn Fn() -> bool,
     ) -> Result<Self, ParseError> {
-        let tree = parse(language, text, None, limits, cancelled)?;
-        let kinds = kinds(language);
+        let tree = parse_any_depth(language, text, None, limits.deadline, cancelled)?;
+        let (kinds, max_depth) = (kinds(language), limits.max_depth as usize);
         let has_errors = tree.root_node().has_error();
         let mut nodes: Vec<SyntaxNode> = Vec::with_capacity(tree.root_node().descendant_count() + 1);
         let mut cursor = tree.walk();
@@ -112,6 +112,9 @@ impl Syntax {
             nodes.push(SyntaxNode { kind, field, flags, start, end, next: nodes.len() as u32 + 1 });
             if cursor.goto_first_child() {
                 open.push((nodes.len() - 1, start));
+                if open.len() > max_depth {
+                    return Err(ParseError::TooDeep);
+                }
                 continue;
             }
             while !cursor.goto_next_sibling() {

@@ -109,6 +109,15 @@ pub struct Found {
     pub macro_bodies: usize,
 }
 
+/// How much a search of one file found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Matches.
+    pub matches: usize,
+    /// As in [`Found`].
+    pub macro_bodies: usize,
+}
+
 /// Why a search of one file has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {

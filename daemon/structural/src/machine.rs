@@ -77,8 +77,21 @@ enum Undo {
     Left(u32),
 }
 
+/// What a candidate is tried with, kept for the next one.
+#[derive(Default)]
+struct Scratch {
+    slots: Vec<Bound>,
+    trail: Vec<u16>,
+    /// The ends of the lists that are open.
+    lists: Vec<u32>,
+    undo: Vec<Undo>,
+    choices: Vec<Choice>,
+    failed: FxHashSet<(u32, u32)>,
+}
+
 /// Searches one file.
 pub(crate) struct Machine<'a> {
+    spare: Vec<Scratch>,
     pub(crate) kinds: &'a Kinds,
     pub(crate) syntax: &'a Syntax,
     pub(crate) text: &'a [u8],
@@ -104,7 +117,7 @@ pub(crate) struct Held<'b> {
 impl<'a> Machine<'a> {
     pub(crate) fn new(kinds: &'a Kinds, syntax: &'a Syntax, text: &'a [u8], relaxed: bool) -> Self {
         let budget = STEPS + 64 * syntax.nodes.len() as u64;
-        Self { kinds, syntax, text, relaxed, steps: 0, budget }
+        Self { spare: Vec::new(), kinds, syntax, text, relaxed, steps: 0, budget }
     }
 
     fn node(&self, at: u32) -> &'a SyntaxNode {
@@ -132,12 +145,30 @@ impl<'a> Machine<'a> {
         final_say: bool,
         accept: &mut dyn FnMut(&mut Self, Held<'_>) -> Result<bool, FindError>,
     ) -> Result<bool, FindError> {
-        let mut slots = given.to_vec();
-        let mut trail: Vec<u16> = Vec::new();
-        let mut lists = vec![if program.run { end } else { self.node(first).next }];
-        let mut undo: Vec<Undo> = Vec::new();
-        let mut choices: Vec<Choice> = Vec::new();
-        let mut failed: FxHashSet<(u32, u32)> = FxHashSet::default();
+        let mut scratch = self.spare.pop().unwrap_or_default();
+        let found = self.run_in(&mut scratch, program, (first, end), given, final_say, accept);
+        self.spare.push(scratch);
+        found
+    }
+
+    fn run_in(
+        &mut self,
+        scratch: &mut Scratch,
+        program: &Program,
+        (first, end): (u32, u32),
+        given: &[Bound],
+        final_say: bool,
+        accept: &mut dyn FnMut(&mut Self, Held<'_>) -> Result<bool, FindError>,
+    ) -> Result<bool, FindError> {
+        let Scratch { slots, trail, lists, undo, choices, failed } = scratch;
+        slots.clear();
+        slots.extend_from_slice(given);
+        trail.clear();
+        lists.clear();
+        lists.push(if program.run { end } else { self.node(first).next });
+        undo.clear();
+        choices.clear();
+        failed.clear();
         let (mut pc, mut at) = (0usize, first);
         loop {
             self.steps += 1;
@@ -148,7 +179,7 @@ impl<'a> Machine<'a> {
             let list = *lists.last().expect("the outermost list is never left");
             let went = match op {
                 Op::End => {
-                    if accept(self, Held { slots: &slots, first, after: at })? {
+                    if accept(self, Held { slots, first, after: at })? {
                         return Ok(true);
                     }
                     None
@@ -172,14 +203,14 @@ impl<'a> Machine<'a> {
                         if pieces {
                             choices.push(Choice { pc, from: found, to: next, bound: trail.len(), lists: undo.len() });
                         }
-                        self.bind(&mut slots, &mut trail, *slot, (found, next)).then_some(next)
+                        self.bind(slots, trail, *slot, (found, next)).then_some(next)
                     }
                     None => None,
                 },
                 Op::Many { .. } if memo(program, pc, final_say) && failed.contains(&(pc as u32, at)) => None,
                 Op::Many { slot } => {
                     choices.push(Choice { pc, from: at, to: at, bound: trail.len(), lists: undo.len() });
-                    self.bind(&mut slots, &mut trail, *slot, (at, at)).then_some(at)
+                    self.bind(slots, trail, *slot, (at, at)).then_some(at)
                 }
                 Op::ManyIn { kind, slot } => {
                     let found = self.settle(at, list, *loose).filter(|&at| at < list && self.node(at).kind == *kind);
@@ -190,7 +221,7 @@ impl<'a> Machine<'a> {
                         }
                         None => ((at, at), at),
                     };
-                    self.bind(&mut slots, &mut trail, *slot, bound).then_some(next)
+                    self.bind(slots, trail, *slot, bound).then_some(next)
                 }
                 op => self.step(op, at, list, *loose),
             };
@@ -201,6 +232,7 @@ impl<'a> Machine<'a> {
             }
             // Back to the last choice that can go on.
             loop {
+                let others = choices.len() > 1;
                 let Some(choice) = choices.last_mut() else { return Ok(false) };
                 for slot in trail.drain(choice.bound..) {
                     slots[slot as usize] = None;
@@ -213,7 +245,8 @@ impl<'a> Machine<'a> {
                 }
                 let (op, loose) = &program.ops[choice.pc];
                 let list = *lists.last().expect("the outermost list is never left");
-                let memo = memo(program, choice.pc, final_say);
+                // Only an earlier choice can lead to the same place again.
+                let memo = others && memo(program, choice.pc, final_say);
                 if memo {
                     failed.insert((choice.pc as u32, choice.to));
                 }
@@ -241,7 +274,7 @@ impl<'a> Machine<'a> {
                     choices.pop();
                     continue;
                 }
-                if self.bind(&mut slots, &mut trail, *slot, bound) {
+                if self.bind(slots, trail, *slot, bound) {
                     break;
                 }
             }

@@ -4,7 +4,7 @@ use ccd_grammars::{LanguageId, Rung, Syntax, SyntaxNode, scaffold};
 use memchr::memmem::Finder;
 
 use crate::{
-    Attempt, Explanation, FindError, Found, Match, QueryError, Reading,
+    Attempt, Counted, Explanation, FindError, Found, Match, QueryError, Reading,
     machine::{Bound, Held, Kinds, Machine},
     meta::Kind,
     near::closest,
@@ -380,10 +380,36 @@ impl Query {
 
     /// Searches a file for one of [`Self::readings`] (0 where there are none).
     pub fn find(&self, reading: usize, syntax: &Syntax, text: &[u8], cancelled: &dyn Fn() -> bool) -> Result<Found, FindError> {
+        let mut matches = Vec::new();
+        self.each(reading, syntax, text, cancelled, &mut |machine, held| matches.push(self.matched(machine, held)))?;
+        matches.sort_by_key(|found| (found.range.start, found.range.end));
+        Ok(Found { matches, macro_bodies: self.macro_bodies(&self.programs[reading], syntax, text) })
+    }
+
+    /// As [`Self::find`], but only counts the matches.
+    pub fn count(
+        &self,
+        reading: usize,
+        syntax: &Syntax,
+        text: &[u8],
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<Counted, FindError> {
+        let mut matches = 0;
+        self.each(reading, syntax, text, cancelled, &mut |_, _| matches += 1)?;
+        Ok(Counted { matches, macro_bodies: self.macro_bodies(&self.programs[reading], syntax, text) })
+    }
+
+    fn each(
+        &self,
+        reading: usize,
+        syntax: &Syntax,
+        text: &[u8],
+        cancelled: &dyn Fn() -> bool,
+        matched: &mut dyn FnMut(&Machine<'_>, &Held<'_>),
+    ) -> Result<(), FindError> {
         let program = &self.programs[reading];
-        let mut found = Found { matches: Vec::new(), macro_bodies: self.macro_bodies(program, syntax, text) };
         if !self.finders[reading].iter().all(|finder| finder.find(text).is_some()) {
-            return Ok(found);
+            return Ok(());
         }
         let mut machine = Machine::new(&self.kinds, syntax, text, self.relaxed);
         let parents = self.filters.needs_parents().then(|| syntax.parents());
@@ -411,12 +437,11 @@ impl Query {
                 if final_say && !asker.holds(machine, &self.filters, &held)? {
                     return Ok(false);
                 }
-                found.matches.push(self.matched(machine, &held));
+                matched(machine, &held);
                 Ok(true)
             })?;
         }
-        found.matches.sort_by_key(|found| (found.range.start, found.range.end));
-        Ok(found)
+        Ok(())
     }
 
     fn matched(&self, machine: &Machine<'_>, held: &Held<'_>) -> Match {

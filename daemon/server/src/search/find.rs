@@ -109,11 +109,11 @@ fn look(root: &Root, trees: &Trees, query: &Query, entry: &Entry, limits: &Limit
         Err(ParseError::Deadline) => return Outcome::Skipped("budget_exceeded"),
         Err(ParseError::Cancelled) => return Outcome::Late,
     };
-    match query.find(searched(query), &tree, &source.bytes, &over) {
+    match query.count(searched(query), &tree, &source.bytes, &over) {
         Ok(found) => Outcome::Searched {
             version: source.version,
             stat: source.stat,
-            matches: found.matches.len(),
+            matches: found.matches,
             macro_bodies: found.macro_bodies,
             has_errors: tree.has_errors,
         },
@@ -207,7 +207,7 @@ impl Counted {
             let over = || bounds.is_over();
             let tree = trees.of(entry.language, source.version, &source.bytes, parse_limits(limits), &over).ok()?;
             let others = (0..query.readings().len()).filter(|&at| at != query.searched());
-            others.map(|at| Some((at, query.find(at, &tree, &source.bytes, &over).ok()?.matches.len() as u64))).collect()
+            others.map(|at| Some((at, query.count(at, &tree, &source.bytes, &over).ok()?.matches as u64))).collect()
         });
         for (entry, found) in files.iter().zip(found) {
             for (at, matches) in found?? {
