@@ -294,6 +294,7 @@ fn crates_depend_in_one_direction() {
         ("ccd-protocol", &[][..]),
         ("ccd-text", &[]),
         ("ccd-watch", &[]),
+        ("ccd-framing", &[]),
         ("ccd-patch", &["ccd-text"]),
         ("ccd-files", &["ccd-text"]),
         ("ccd-grammars", &["ccd-text"]),
