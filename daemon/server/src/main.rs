@@ -6,6 +6,7 @@ use std::{
 };
 
 use ccd::lifecycle::{Paths, StartError, Started, own_session, release_streams, start};
+use ccd_process::shim;
 
 const HELP: &str = "\
 ccd: code intelligence for coding agents over one Unix socket
@@ -28,6 +29,10 @@ const HELD: u8 = 3;
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     let argument = arguments.next();
+    // The supervisor of one process, started by the daemon itself: before anything else, for it must stay alone and small.
+    if argument.as_ref().is_some_and(|argument| argument == shim::FLAG) {
+        return shim::main(arguments);
+    }
     let result = match (argument.as_ref().map(|argument| argument.to_string_lossy()).as_deref(), arguments.next()) {
         (None, _) => serve(false),
         (Some("--detach"), None) => serve(true),
