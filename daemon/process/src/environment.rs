@@ -3,7 +3,10 @@
 use std::{
     collections::BTreeMap,
     ffi::{OsStr, OsString},
+    path::Path,
 };
+
+use crate::lookup::{Dropped, clean_path};
 
 /// What every child may know. No tokens, and nothing that makes a program load or run something else (`GIT_*`, `LD_*`,
 /// `NODE_OPTIONS`, `RUSTC_WRAPPER`, `PYTHON*`): those are passed only if they are named.
@@ -57,6 +60,16 @@ impl Environment {
         self
     }
 
+    /// With a `PATH` from which a checkout can put nothing before the system's programs, and what was dropped of it
+    /// ([`crate::clean_path`]).
+    #[must_use]
+    pub fn clean(mut self, roots: &[&Path]) -> (Self, Vec<Dropped>) {
+        let Some(path) = self.0.get_mut(OsStr::new("PATH")) else { return (self, Vec::new()) };
+        let (clean, dropped) = clean_path(path, roots);
+        *path = clean;
+        (self, dropped)
+    }
+
     /// The value of a variable.
     #[must_use]
     pub fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
@@ -108,6 +121,13 @@ mod tests {
         check(&[], &["HOME", "LC_ALL", "PATH"]);
         check(&["GOPATH", "PYTHON*"], &["GOPATH", "HOME", "LC_ALL", "PATH", "PYTHONPATH"]);
         check(&["CCD_OWNER", "*"], &["HOME", "LC_ALL", "PATH"]);
+    }
+
+    #[test]
+    fn the_path_can_be_cleaned() {
+        let (clean, dropped) = Environment::empty().with("PATH", "/usr/bin::/src/app/bin:/bin").clean(&["/src/app".as_ref()]);
+        assert_eq!((clean.get("PATH"), dropped.len()), (Some("/usr/bin:/bin".as_ref()), 2));
+        assert_eq!(Environment::empty().clean(&[]).0, Environment::empty());
     }
 
     #[test]

@@ -47,8 +47,11 @@ impl Instances {
         let mut bytes = [0; 8];
         getrandom(&mut bytes, GetRandomFlags::empty())?;
         let id = format!("{:016x}", u64::from_ne_bytes(bytes));
-        let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.path(&id))?;
+        // Locked before it has its name: a record without a lock is one of the dead.
+        let unnamed = self.0.join(format!("{id}.new"));
+        let lock = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unnamed)?;
         lock.lock()?;
+        fs::rename(&unnamed, self.path(&id))?;
         Ok(Instance { id, _lock: lock })
     }
 
@@ -61,7 +64,6 @@ impl Instances {
         for entry in fs::read_dir(&self.0)? {
             let path = entry?.path();
             let Some(id) = id(&path) else { continue };
-            // One that is just begun and not locked yet is taken for dead: nothing bears its marker by then.
             match File::open(&path).map(|file| file.try_lock_shared()) {
                 Ok(Ok(())) => dead.push(id.to_owned()),
                 Ok(Err(TryLockError::WouldBlock)) => {}

@@ -21,7 +21,9 @@ pub struct TreeMemory {
 pub fn of_trees(shims: &[u32]) -> io::Result<Vec<TreeMemory>> {
     let family = Family::new(proc::all()?);
     let measure = |shim: &u32| {
-        let below = i32::try_from(*shim).map(|shim| family.below(shim)).unwrap_or_default();
+        // 0 is above all processes, and no shim.
+        let shim = i32::try_from(*shim).ok().filter(|shim| *shim > 0);
+        let below = shim.map(|shim| family.below(shim)).unwrap_or_default();
         let living = below.iter().filter(|process| !process.zombie);
         let mut memory = TreeMemory::default();
         for process in living {

@@ -1,6 +1,6 @@
 //! The supervisor between the daemon and a tree of processes: `ccd --shim …`.
 //!
-//! It has one thread and no runtime, so that nothing in it can hang but the kernel. It is started in two stages: `run`
+//! It has one thread and no runtime at work, so that nothing in it can hang but the kernel. It is started in two stages: `run`
 //! supervises; it starts the same binary again as `exec`, which sets up itself (limits, parent death signal) and then
 //! becomes the program. What has to be done between fork and exec is so done in a process of our own, without unsafe code.
 

@@ -19,6 +19,8 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, WaitStatus, getpid, pidfd_open, set_child_subreaper, setsid},
 };
 
+use tokio::signal::unix::{SignalKind, signal};
+
 use super::{FLAG, USAGE, exec::OPEN, tree::Tree};
 use crate::wire::{BEGIN, BEGIN_LIMIT, GRACE, KILL, Report, Settings, TERMINATE};
 
@@ -33,12 +35,28 @@ pub(super) fn run(arguments: Vec<OsString>) -> ExitCode {
     let _ = rustix::thread::set_name(c"ccd-shim");
     // The end of a terminal, or of the daemon's group, does not reach us. It fails where we lead a session already.
     let _ = setsid();
+    outlive_signals();
     let Ok(leash) = Leash::from_stdin() else { return ExitCode::from(USAGE) };
     match begin(&leash, settings, command) {
         Ok((tree, child)) => supervise(&leash, tree, &child, settings),
         Err(Refused { what, errno }) => leash.tell(&Report::Failed { what: what.to_owned(), errno }),
     }
     ExitCode::SUCCESS
+}
+
+/// From now on SIGTERM, SIGINT and SIGHUP do nothing here: they are meant for the daemon, by whoever signals all that is named
+/// like it or stands in its cgroup, and a shim that went before its tree would leave it behind. The end of the leash tells
+/// us. The child is not touched by it: a handler does not outlive exec.
+///
+/// The only safe way to a handler at hand is tokio's. The runtime lives for this line, has no thread, and is gone after it;
+/// the handlers stay.
+fn outlive_signals() {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+    let _inside = runtime.enter();
+    for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
+        // Without one we are as every process is.
+        let _ = signal(kind);
+    }
 }
 
 struct Refused {

@@ -185,6 +185,22 @@ async fn a_killed_shim_is_noticed_and_its_tree_is_swept() {
 }
 
 #[tokio::test]
+async fn a_shim_has_one_thread_and_outlives_signals_that_are_meant_for_the_daemon() {
+    let mut child =
+        launcher("outlives").spawn(&sh("trap 'exit 5' TERM; echo ready; while :; do sleep 0.05; done")).await.unwrap();
+    assert_eq!(read_line(&mut child).await, "ready");
+    let threads = || std::fs::read_dir(format!("/proc/{}/task", child.shim_pid())).unwrap().count();
+    for meant in [Signal::TERM, Signal::INT, Signal::HUP, Signal::TERM] {
+        signal(child.shim_pid(), meant);
+        assert_eq!(child.exit().within(Duration::from_millis(50)).await, None);
+        assert_eq!(threads(), 1);
+    }
+    // The child has its own ways with them.
+    signal(child.pid(), Signal::TERM);
+    assert_eq!(child.exit().within(PATIENCE).await, Some(Exit::Code(5)));
+}
+
+#[tokio::test]
 async fn a_stopped_shim_does_not_hold_up_the_stop() {
     let child = launcher("stuck").spawn(&sh("exec sleep 60")).await.unwrap();
     signal(child.shim_pid(), Signal::STOP);
