@@ -300,6 +300,7 @@ fn crates_depend_in_one_direction() {
         ("ccd-watch", &[]),
         ("ccd-framing", &[]),
         ("ccd-process", &[]),
+        ("ccd-diagnostics", &[]),
         ("ccd-patch", &["ccd-text"]),
         ("ccd-files", &["ccd-text"]),
         ("ccd-grammars", &["ccd-text"]),
