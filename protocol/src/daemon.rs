@@ -6,7 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Kind, method::method, workspace::IndexState};
+use crate::{
+    Kind,
+    method::method,
+    workspace::{IndexState, TrustedRoot},
+};
 
 /// `daemon.hello`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -114,6 +118,9 @@ pub struct StatusResult {
     /// Prepared changes that wait for `ast.resolve`, oldest first.
     #[serde(default)]
     pub stages: Vec<StageSummary>,
+    /// Roots that were granted trust, by root.
+    #[serde(default)]
+    pub trusted: Vec<TrustedRoot>,
     /// Memory of the daemon.
     pub memory: Memory,
     /// What is not as it should be, one sentence each.

@@ -277,7 +277,7 @@ pub struct Report {
     pub fixed: u64,
     /// Of earlier writes.
     pub carried_over: Vec<serde_json::Value>,
-    /// Known before, and not told again.
+    /// How many were left out by the caps: 20 of a file of this call, 20 in at most 5 other files, 5 unattributed.
     pub suppressed: u64,
     /// Whether what is told is remembered for the run.
     pub remembered: bool,

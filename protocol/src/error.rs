@@ -158,6 +158,10 @@ kinds! {
     TooDeep = "too_deep", 1308;
     /// A kind, field, selector or reading that there is not; `selector`, `why`, `kinds` (the closest ones).
     BadSelector = "bad_selector", 1309;
+    /// A tool or its configuration lies in the checkout, and trust does not include that; `path`, `from`, `how`.
+    UntrustedTool = "untrusted_tool", 1406;
+    /// This would run code of a checkout that nobody has trusted; `root`, `how`.
+    WorkspaceUntrusted = "workspace_untrusted", 1407;
     /// The index of this workspace has no answer yet; `done`, `total`.
     IndexNotReady = "index_not_ready", 1601;
     /// No such symbol; `closest`.

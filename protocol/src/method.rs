@@ -101,6 +101,7 @@ pub static METHODS: &[MethodInfo] = &[
     MethodInfo::of::<workspace::Open>(),
     MethodInfo::of::<workspace::Status>(),
     MethodInfo::of::<workspace::List>(),
+    MethodInfo::of::<workspace::Trust>(),
     MethodInfo::of::<workspace::Close>(),
     MethodInfo::of::<workspace::Read>(),
     MethodInfo::of::<graph::Index>(),

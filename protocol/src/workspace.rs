@@ -51,6 +51,60 @@ pub struct IndexState {
     pub stale: Option<StaleFiles>,
 }
 
+/// Whether what lies in a checkout may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustWord {
+    /// Nothing of it runs: no server, no build, no debugger. Graph, search and edits work.
+    Untrusted,
+    /// Servers and debuggers may run on it.
+    Trusted,
+}
+
+/// By what a root is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TrustedBy {
+    /// By `workspace.trust` of this root.
+    Grant,
+    /// It is a worktree of a trusted repository, whose grant includes worktrees.
+    Worktree,
+    /// It lies below a folder of `trust.folders` of the configuration.
+    Config,
+}
+
+/// What of a trusted checkout may be used beyond tools of the caller's PATH.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allowed {
+    /// Servers and adapters that lie in the checkout, for the languages of `lsp.local_binaries` and `dap.local_binaries`.
+    LocalBinaries,
+    /// Configuration of tools that lies in the checkout.
+    Config,
+}
+
+/// Whether a root is trusted, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustState {
+    /// The word.
+    pub state: TrustWord,
+    /// With `trusted`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<TrustedBy>,
+    /// With `worktree`: the trusted repository; with `config`: the folder as configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// With `trusted`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<Allowed>,
+    /// One sentence where it is not as one would think: another folder lies where a trusted one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// With `untrusted`: the command that grants it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fix: Option<String>,
+}
+
 /// `workspace.open`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -91,7 +145,7 @@ pub struct LanguageCount {
 pub struct OpenResult {
     /// Canonical.
     pub root: String,
-    /// Whether its tools may run.
+    /// Whether its tools may run; `workspace.status` says by what.
     pub trusted: bool,
     /// Most files first.
     pub languages: Vec<LanguageCount>,
@@ -179,6 +233,8 @@ pub struct StatusResult {
     pub epoch: u64,
     /// Whether its tools may run.
     pub trusted: bool,
+    /// The same with its reasons, as it was when the root was last opened, or trust last changed.
+    pub trust: TrustState,
     /// The index.
     pub index: IndexDetail,
     /// Running language servers.
@@ -235,6 +291,61 @@ method! {
     /// Closes a workspace; what was indexed stays in the cache.
     Close = "workspace.close", Work, 10 / 60,
     CloseParams => CloseResult
+}
+
+/// `workspace.trust`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrustParams {
+    /// Absolute folder, canonicalised; it need not be open. Neither its parents nor folders in it are meant.
+    pub root: String,
+    /// Its git worktrees as well, also those made later (true if left out).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktrees: Option<bool>,
+    /// What of the checkout may be used beside servers and adapters of the caller's PATH (nothing if left out).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<Allowed>>,
+    /// Take the grant back (false if left out); what is given beside it is then without meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoke: Option<bool>,
+    /// Milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_ms: Option<u64>,
+}
+
+/// A root that was granted trust.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustedRoot {
+    /// Absolute, canonical.
+    pub root: String,
+    /// Its git worktrees as well.
+    pub worktrees: bool,
+    /// What of the checkout may be used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow: Vec<Allowed>,
+    /// Seconds since 1970.
+    pub since: u64,
+}
+
+/// The answer to `workspace.trust`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct TrustResult {
+    /// Canonical.
+    pub root: String,
+    /// Whether this call changed anything.
+    pub changed: bool,
+    /// How the root stands now. A root without a grant can still be trusted as a worktree or by the configuration.
+    pub trust: TrustState,
+    /// All grants, by root.
+    pub trusted: Vec<TrustedRoot>,
+}
+
+method! {
+    /// Trusts a root, so that language servers and debuggers may run on it, or takes that back. It survives the daemon,
+    /// and is of this folder, not of its path.
+    Trust = "workspace.trust", Work, 5 / 20,
+    TrustParams => TrustResult,
+    errors: [RootRefused, NotFound, PathNotUtf8, Permission, Io, Busy]
 }
 
 /// `workspace.read`.

@@ -4,6 +4,7 @@
 mod edits;
 mod place;
 mod shapes;
+mod trust;
 
 use std::{
     fs,

@@ -16,5 +16,6 @@ mod http;
 mod lifecycle;
 mod stages;
 mod systemd;
+mod trust;
 mod watching;
 mod workspace;

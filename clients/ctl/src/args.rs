@@ -80,6 +80,8 @@ pub(crate) enum Command {
     Staged(commands::staged::Args),
     /// Check a streamed call of a freeform tool and take the patch out; lines of JSON on standard input.
     Freeform(commands::freeform::Args),
+    /// Let language servers and debuggers run on a checkout, take that back, or show which are trusted.
+    Trust(commands::trust::Args),
     /// Check folders, socket, versions and sandbox; works with the daemon dead and never starts it.
     Doctor(commands::doctor::Args),
     /// The daemon's log.

@@ -157,7 +157,8 @@ fn lacks_index(error: &ccd_protocol::RpcError) -> bool {
     error.is(IndexNotReady) || error.is(SymbolUnknown)
 }
 
-fn utf8(path: PathBuf) -> Result<String, Failure> {
+/// A path as the wire takes it.
+pub(crate) fn utf8(path: PathBuf) -> Result<String, Failure> {
     path.into_os_string().into_string().map_err(|path| {
         Failure::refused(
             "path_not_utf8",

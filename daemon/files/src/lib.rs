@@ -11,6 +11,7 @@ compile_error!("ccd runs on Linux (kernel 5.6 or newer, x86-64 or arm64) only");
 
 mod error;
 mod folder;
+mod kept;
 mod private;
 mod resolve;
 mod root;
@@ -19,6 +20,7 @@ mod transaction;
 
 pub use error::{FileError, RootError};
 pub use folder::{EntryKind, Folder};
+pub use kept::{KeptFileError, read_kept, set_aside_kept, write_kept};
 pub use private::{PrivateFolderError, private_folder};
 pub use root::{FileBytes, Root, Stat};
 pub use trace::Traced;

@@ -101,6 +101,15 @@ impl Root {
         (self.dev, self.ino)
     }
 
+    /// When the folder was made, nanoseconds since 1970, where the file system keeps that. Numbers of inodes are used
+    /// again; this tells a folder from another one that got the number of its predecessor.
+    pub fn born_ns(&self) -> Option<i128> {
+        use rustix::fs::{AtFlags, StatxFlags, statx};
+        let found = statx(&self.folder, "", AtFlags::EMPTY_PATH, StatxFlags::BTIME).ok()?;
+        let kept = found.stx_mask & StatxFlags::BTIME.bits() != 0;
+        kept.then(|| i128::from(found.stx_btime.tv_sec) * 1_000_000_000 + i128::from(found.stx_btime.tv_nsec))
+    }
+
     /// The folder, held open.
     pub(crate) fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.folder.as_fd()

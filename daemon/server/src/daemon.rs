@@ -9,9 +9,11 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use ccd_files::Root;
 use ccd_protocol::{
     daemon::{Memory, MethodsResult},
     events::Topic,
+    workspace::TrustState,
 };
 use ccd_watch::StartSource;
 use serde::Serialize;
@@ -27,6 +29,7 @@ use crate::{
     rpc::{dispatch::Dispatcher, subscriptions::Published},
     settings::Settings,
     telemetry,
+    trust::Trust,
     workers::Pool,
     workspaces::Workspaces,
 };
@@ -68,6 +71,8 @@ pub(crate) struct Daemon {
     /// Searches whose further pages may be asked for.
     pub(crate) results: crate::search::Results,
     pub(crate) workspaces: Workspaces,
+    /// The checkouts that a person has trusted.
+    pub(crate) trust: Trust,
     /// Threads that write.
     pub(crate) edits_pool: Pool,
     /// The one way to change files of a workspace.
@@ -117,6 +122,7 @@ impl Daemon {
             edits_pool: Pool::new("edit", EDITS),
             edits,
             workspaces: Workspaces::new(daemon.clone(), source),
+            trust: Trust::new(&paths.state),
             graphs,
             executable: Executable::current(),
             replaced: OnceLock::new(),
@@ -141,6 +147,7 @@ impl Daemon {
         let changed = config::changes(&old.config, &config);
         telemetry::set_level(config.log.level.0);
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = old.with(config);
+        self.workspaces.look_at_trust();
         tracing::info!(applied = ?changed.0, needs_restart = ?changed.1, "configuration read again");
         Ok(changed)
     }
@@ -208,6 +215,7 @@ impl Daemon {
     /// What is not as it should be.
     pub(crate) fn notices(&self) -> Vec<String> {
         let mut notices = self.graphs.notices();
+        notices.extend(self.trust.notice());
         if self.replaced.get().is_some() {
             notices.push(
                 "The file of this daemon was replaced by another build; it goes on with the old one until it is retired."
@@ -256,6 +264,13 @@ impl Daemon {
             ("graph_files_resolved".to_owned(), graph.files_resolved),
         ]);
         counters
+    }
+
+    /// Whether a root is trusted now. Blocks.
+    pub(crate) fn trust_of(&self, root: &Root) -> TrustState {
+        let settings = self.settings();
+        let folders = settings.config.trust.folders.iter().map(|folder| folder.0.as_str());
+        self.trust.of(root, folders, self.paths.home.as_deref())
     }
 
     /// The home folder, which is no workspace.

@@ -28,6 +28,7 @@ pub(crate) mod staged;
 pub(crate) mod status;
 pub(crate) mod stop;
 pub(crate) mod symbol;
+pub(crate) mod trust;
 pub(crate) mod undo;
 pub(crate) mod write;
 
@@ -63,6 +64,7 @@ pub(crate) async fn run(session: &Session, command: Command) -> Result<Exit, Fai
         Command::Resolve(args) => resolve::run(session, args).await,
         Command::Staged(args) => staged::run(session, args).await,
         Command::Freeform(args) => freeform::run(args),
+        Command::Trust(args) => trust::run(session, args).await,
         Command::Doctor(args) => doctor::run(session, args).await,
         Command::Logs(args) => logs::run(session, args).await,
         Command::Stop(args) => stop::run(session, args).await,

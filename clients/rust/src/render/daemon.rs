@@ -6,7 +6,7 @@ use super::{
     Options,
     graph::{count, word},
     page::Page,
-    workspace::state,
+    workspace::{state, trusted_root},
 };
 
 /// `daemon.status`; `ours` is the build of the client.
@@ -32,6 +32,12 @@ pub fn status(result: &StatusResult, ours: &str, options: Options) -> String {
             duration(connection.since_s),
             count(u64::from(connection.in_flight), "call")
         ));
+    }
+    if !result.trusted.is_empty() {
+        page.line(format!("{}:", count(result.trusted.len() as u64, "trusted root")));
+    }
+    for root in &result.trusted {
+        page.line(format!("  {}", trusted_root(root)));
     }
     if !result.transactions.is_empty() {
         page.line(format!("{} not settled:", count(result.transactions.len() as u64, "transaction")));

@@ -20,7 +20,7 @@ pub use edit::{edit, grammar, outcome};
 pub use error::error;
 pub use graph::{Direction, digest, edges, impact, index, outline, paths, search, symbol};
 pub use page::{clean, clean_text};
-pub use workspace::{close, list, open, read, workspace};
+pub use workspace::{close, list, open, read, trust, trusted, workspace};
 
 /// How much text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,9 @@
 //! `workspace.*` as text.
 
-use ccd_protocol::workspace::{CloseResult, Freshness, IndexState, ListResult, OpenResult, ReadResult, StatusResult, WatchState};
+use ccd_protocol::workspace::{
+    Allowed, CloseResult, Freshness, IndexState, ListResult, OpenResult, ReadResult, StatusResult, TrustResult, TrustState,
+    TrustWord, TrustedBy, TrustedRoot, WatchState,
+};
 
 use super::{
     Options,
@@ -23,6 +26,10 @@ pub fn workspace(result: &StatusResult, options: Options) -> String {
     let mut page = Page::new(options);
     let index = &result.index;
     page.line(format!("{}  index: {}", result.root, state(&index.state)));
+    page.line(format!("  {}", trust_words(&result.trust)));
+    if let Some(detail) = &result.trust.detail {
+        page.line(format!("  {detail}"));
+    }
     page.line(format!(
         "  {}, {}, {}, generation {}",
         count(index.files, "file"),
@@ -51,6 +58,58 @@ pub fn workspace(result: &StatusResult, options: Options) -> String {
         page.line(format!("  the last run failed: {error}"));
     }
     page.finish()
+}
+
+/// `workspace.trust`.
+pub fn trust(result: &TrustResult, options: Options) -> String {
+    let mut page = Page::new(options);
+    page.line(format!("{}  {}", result.root, trust_words(&result.trust)));
+    if !result.changed {
+        page.line(if result.trust.by == Some(TrustedBy::Grant) {
+            "  it was trusted so already"
+        } else {
+            "  there was no grant to take back"
+        });
+    }
+    if let Some(detail) = &result.trust.detail {
+        page.line(format!("  {detail}"));
+    }
+    page.foot(format!("{} trusted; `ccctl trust --list` shows them", count(result.trusted.len() as u64, "root")));
+    page.finish()
+}
+
+/// The grants of `daemon.status`.
+pub fn trusted(roots: &[TrustedRoot], options: Options) -> String {
+    let mut page = Page::new(options);
+    for root in roots {
+        page.line(trusted_root(root));
+    }
+    page.foot(count(roots.len() as u64, "trusted root"));
+    page.finish()
+}
+
+/// A grant on a line.
+pub(super) fn trusted_root(root: &TrustedRoot) -> String {
+    let worktrees = if root.worktrees { " and its worktrees" } else { "" };
+    format!("{}{worktrees}{}", root.root, allowed(&root.allow))
+}
+
+fn trust_words(trust: &TrustState) -> String {
+    let from = trust.from.as_deref().unwrap_or_default();
+    let how = match (trust.state, trust.by) {
+        (TrustWord::Untrusted, _) => return "untrusted".to_owned(),
+        (TrustWord::Trusted, Some(TrustedBy::Worktree)) => format!(" as a worktree of {from}"),
+        (TrustWord::Trusted, Some(TrustedBy::Config)) => format!(" by the configuration (below {from})"),
+        (TrustWord::Trusted, _) => String::new(),
+    };
+    format!("trusted{how}{}", allowed(&trust.allow))
+}
+
+fn allowed(what: &[Allowed]) -> String {
+    if what.is_empty() {
+        return String::new();
+    }
+    format!(", with its own {}", what.iter().map(word).collect::<Vec<_>>().join(" and "))
 }
 
 /// `workspace.list`.

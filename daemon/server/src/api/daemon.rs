@@ -79,6 +79,7 @@ pub(super) fn status(call: &Call, _: StatusParams) -> Result<StatusResult, RpcEr
         workspaces: daemon.workspaces.summaries(),
         transactions: transactions(daemon),
         stages: stages(daemon),
+        trusted: daemon.trust.list(),
         memory: daemon.memory(),
         notices: daemon.notices(),
     })

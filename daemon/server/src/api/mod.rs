@@ -35,6 +35,7 @@ pub(crate) fn table() -> Methods {
         .work::<wire::workspace::Open, _, _>(workspace::open)
         .instant::<wire::workspace::Status>(workspace::status)
         .instant::<wire::workspace::List>(workspace::list)
+        .work::<wire::workspace::Trust, _, _>(workspace::trust)
         .work::<wire::workspace::Close, _, _>(workspace::close)
         .work::<wire::workspace::Read, _, _>(read::read)
         .work::<wire::graph::Index, _, _>(graph::index)

@@ -7,13 +7,15 @@ use ccd_protocol::{
     ErrorKind, RpcError,
     workspace::{
         CloseParams, CloseResult, IndexDetail, ListParams, ListResult, OpenParams, OpenResult, Rebuilt, StatusParams,
-        StatusResult,
+        StatusResult, TrustParams, TrustResult, TrustWord,
     },
 };
 
 use crate::{
+    daemon::Daemon,
     rpc::{call::Call, params::wrong},
-    workspaces::place::absolute,
+    trust::{GRANTS, TrustError, untrusted},
+    workspaces::place::{absolute, shown},
 };
 
 /// Bytes of a token that a client chooses.
@@ -45,7 +47,8 @@ pub(super) async fn open(call: Call, params: OpenParams) -> Result<OpenResult, R
         match ccd_corpus::walk(&workspace.root(), &limits, cancel) {
             Ok(walk) => {
                 workspace.count_languages(&walk);
-                Ok((workspace, walk.folders))
+                let trust = workspace.look_at_trust();
+                Ok((workspace, walk.folders, trust))
             }
             Err(WalkError::Cancelled) => Err(RpcError::new(ErrorKind::Cancelled, "The call was cancelled.")),
             Err(WalkError::Root(error)) => {
@@ -54,14 +57,14 @@ pub(super) async fn open(call: Call, params: OpenParams) -> Result<OpenResult, R
             }
         }
     });
-    let (workspace, folders) = opened.await??;
+    let (workspace, folders, trust) = opened.await??;
     workspace.touch();
     if params.index.unwrap_or(true) {
         workspace.ensure_indexed(token, Some(folders));
     }
     Ok(OpenResult {
         root: workspace.path.to_string(),
-        trusted: false,
+        trusted: trust.state == TrustWord::Trusted,
         languages: workspace.languages(),
         index: workspace.index_state(),
         tools: BTreeMap::new(),
@@ -99,7 +102,9 @@ pub(super) fn status(call: &Call, params: StatusParams) -> Result<StatusResult, 
         index.rebuilt = status.rebuilt.map(|(reason, when)| Rebuilt { reason, since_s: when.elapsed().as_secs() });
         index.last_error = status.last_error;
     }
-    Ok(StatusResult { root: workspace.path.to_string(), epoch, trusted: false, index, servers: Vec::new() })
+    let trust = workspace.trust();
+    let trusted = trust.state == TrustWord::Trusted;
+    Ok(StatusResult { root: workspace.path.to_string(), epoch, trusted, trust, index, servers: Vec::new() })
 }
 
 fn not_open(workspaces: &crate::workspaces::Workspaces, root: &str) -> RpcError {
@@ -119,4 +124,53 @@ pub(super) async fn close(call: Call, params: CloseParams) -> Result<CloseResult
     let Some(workspace) = daemon.workspaces.find(&params.workspace) else { return Ok(CloseResult { closed: false }) };
     let closed = call.query(move |_| daemon.workspaces.close(&workspace)).await?;
     Ok(CloseResult { closed })
+}
+
+pub(super) async fn trust(call: Call, params: TrustParams) -> Result<TrustResult, RpcError> {
+    let path = absolute("root", &params.root)?;
+    let peer = call.peer.status();
+    let daemon = call.daemon.clone();
+    call.query(move |_| {
+        let revoke = params.revoke.unwrap_or(false);
+        let worktrees = params.worktrees.unwrap_or(true);
+        let (root, changed) = match (daemon.workspaces.root("root", &params.root), revoke) {
+            (Ok(root), false) => {
+                let changed = daemon.trust.grant(&root, worktrees, params.allow.unwrap_or_default());
+                (Some(root), changed)
+            }
+            (Ok(root), true) => {
+                let changed = daemon.trust.revoke(root.path());
+                (Some(root), changed)
+            }
+            (Err(error), false) => return Err(error),
+            // A folder that is gone, or may not be opened any more, can still be taken back by its name.
+            (Err(_), true) => (None, daemon.trust.revoke(&path)),
+        };
+        daemon.workspaces.look_at_trust();
+        let changed = changed.map_err(|error| not_kept(&daemon, &error))?;
+        let name = root.as_ref().map_or_else(|| shown(&path), |root| shown(root.path()));
+        if changed {
+            let client = peer.name.unwrap_or_default();
+            let done = if revoke { "trust taken back" } else { "trust granted" };
+            tracing::info!(root = %name, worktrees, pid = peer.pid, client, "{done}");
+        }
+        let trust = root.as_ref().map_or_else(|| untrusted(&path), |root| daemon.trust_of(root));
+        Ok(TrustResult { root: name, changed, trust, trusted: daemon.trust.list() })
+    })
+    .await?
+}
+
+fn not_kept(daemon: &Daemon, error: &TrustError) -> RpcError {
+    match error {
+        TrustError::Full => {
+            let message = format!("{error}. Take some back with `ccctl trust --revoke ROOT`; `ccctl trust --list` shows them.");
+            RpcError::new(ErrorKind::Busy, message).with("what", "trusted roots").with("limit", GRANTS)
+        }
+        TrustError::File(error) => {
+            let message = format!(
+                "Trust cannot be stored safely: {error}. `ccctl trust --list` shows what stands; try again once that is mended."
+            );
+            RpcError::new(ErrorKind::Io, message).with("path", shown(&daemon.paths.state)).with("os_error", error.to_string())
+        }
+    }
 }

@@ -161,8 +161,16 @@ impl Workspaces {
         self.names.insert(given.to_owned(), Arc::clone(&canonical));
         let made = || Workspace::new(&daemon, Arc::clone(&canonical), Arc::new(root));
         let workspace = Arc::clone(self.open.entry(Arc::clone(&canonical)).or_insert_with(made).value());
+        workspace.look_at_trust();
         tracing::info!(root = %canonical, "workspace open");
         Ok(workspace)
+    }
+
+    /// Looks again at which open roots are trusted: a grant or the configuration has changed. Blocks.
+    pub(crate) fn look_at_trust(&self) {
+        for workspace in self.all() {
+            workspace.look_at_trust();
+        }
     }
 
     /// A folder, opened as a root but not as a workspace.

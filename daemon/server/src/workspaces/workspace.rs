@@ -15,12 +15,12 @@ use ccd_files::Root;
 use ccd_graph::{Freshness, Graph, State, Status};
 use ccd_protocol::{
     daemon::WorkspaceSummary,
-    workspace::{IndexState, LanguageCount, WatchState},
+    workspace::{IndexState, LanguageCount, TrustState, TrustWord, WatchState},
 };
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::{api::convert, config::WatchMode, daemon::Daemon};
+use crate::{api::convert, config::WatchMode, daemon::Daemon, trust};
 
 /// Grants of one workspace.
 const GRANTS: usize = 64;
@@ -81,6 +81,10 @@ pub(crate) struct Workspace {
     pub(super) last_full: Mutex<Option<Instant>>,
     pub(super) closed: CancellationToken,
     languages: Mutex<Vec<LanguageCount>>,
+    /// As it was when somebody last looked.
+    trust: Mutex<TrustState>,
+    /// One look at the disk for it at a time, so that an older one never replaces a newer one.
+    looking: Mutex<()>,
     /// Further roots that edits may touch.
     grants: Mutex<Vec<Arc<Root>>>,
     made: Instant,
@@ -94,6 +98,7 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Workspace {
     pub(super) fn new(daemon: &Arc<Daemon>, path: Arc<str>, root: Arc<Root>) -> Arc<Self> {
+        let untrusted = trust::untrusted(root.path());
         Arc::new(Self {
             daemon: Arc::downgrade(daemon),
             path,
@@ -109,6 +114,8 @@ impl Workspace {
             last_full: Mutex::new(None),
             closed: CancellationToken::new(),
             languages: Mutex::default(),
+            trust: Mutex::new(untrusted),
+            looking: Mutex::default(),
             grants: Mutex::default(),
             made: Instant::now(),
             used: AtomicU64::new(0),
@@ -122,6 +129,21 @@ impl Workspace {
     /// The root's folder.
     pub(crate) fn root(&self) -> Arc<Root> {
         Arc::clone(&locked(&self.core).root)
+    }
+
+    /// Whether it is trusted, as it was when it was last opened, or trust last changed. From memory: what starts a
+    /// process asks [`Workspace::look_at_trust`].
+    pub(crate) fn trust(&self) -> TrustState {
+        locked(&self.trust).clone()
+    }
+
+    /// Whether it is trusted now. Blocks.
+    pub(crate) fn look_at_trust(&self) -> TrustState {
+        let Some(daemon) = self.daemon() else { return trust::untrusted(Path::new(&*self.path)) };
+        let _one = locked(&self.looking);
+        let seen = daemon.trust_of(&self.root());
+        locked(&self.trust).clone_from(&seen);
+        seen
     }
 
     /// Further roots that edits of this workspace may touch.
@@ -263,7 +285,11 @@ impl Workspace {
 
     /// In short.
     pub(crate) fn summary(&self) -> WorkspaceSummary {
-        WorkspaceSummary { root: self.path.to_string(), trusted: false, index: self.index_state() }
+        WorkspaceSummary {
+            root: self.path.to_string(),
+            trusted: self.trust().state == TrustWord::Trusted,
+            index: self.index_state(),
+        }
     }
 
     /// How changes on disk are seen, and why not better.
@@ -372,6 +398,9 @@ impl Workspace {
         core.graph = None;
         *locked(&self.seen) = None;
         self.indexed.store(false, Relaxed);
+        drop(core);
+        // Trust is of a folder, and this is another one.
+        self.look_at_trust();
     }
 
     /// Resolves when it is closed.
