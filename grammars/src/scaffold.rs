@@ -28,6 +28,9 @@ pub struct Scaffold {
     /// Kinds that go on with the expression before them, where the grammar has no node for both.
     #[serde(default)]
     pub pieces: Vec<String>,
+    /// Tokens that are whole expressions or patterns, and count as nodes of their own.
+    #[serde(default)]
+    pub operands: Vec<String>,
     /// Tokens that belong to what stands before them in a list, and end nothing.
     #[serde(default)]
     pub glue: Vec<String>,
@@ -91,7 +94,7 @@ mod tests {
                 assert!(language.kind_id(kind, true).is_some(), "{}: there is no {kind}", language.name());
             }
             assert_eq!(scaffold.readings[0].name, "statement", "{}", language.name());
-            for token in &scaffold.glue {
+            for token in scaffold.glue.iter().chain(&scaffold.operands) {
                 assert!(language.kind_id(token, false).is_some(), "{}: there is no {token}", language.name());
             }
             let names: Vec<_> = scaffold.readings.iter().map(|rung| &rung.name).collect();

@@ -4,7 +4,7 @@
 
 use std::{ops::Range, sync::OnceLock, time::Duration};
 
-use crate::{LanguageId, ParseError, ParseLimits, parse::parse_any_depth};
+use crate::{LanguageId, ParseError, ParseLimits, parse::parse_any_depth, scaffold};
 
 /// A node. Its children follow it; its next sibling is at `next`, if that lies before its parent's `next`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,9 +176,11 @@ static KINDS: [OnceLock<Box<[u8]>>; 16] = [const { OnceLock::new() }; 16];
 fn kinds(language: LanguageId) -> &'static [u8] {
     KINDS[usize::from(language.number())].get_or_init(|| {
         let grammar = language.grammar();
+        let operands = &scaffold(language).operands;
         let flags = |kind| {
             let name = grammar.node_kind_for_id(kind).unwrap_or_default();
-            let named = if grammar.node_kind_is_named(kind) { SyntaxNode::NAMED } else { 0 };
+            let named = grammar.node_kind_is_named(kind) || operands.iter().any(|operand| operand == name);
+            let named = if named { SyntaxNode::NAMED } else { 0 };
             let extra = if name.contains("comment") || name.contains("continuation") { SyntaxNode::EXTRA } else { 0 };
             let prose = if name == "jsx_text" { PROSE } else { 0 };
             named | extra | prose

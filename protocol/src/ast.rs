@@ -147,7 +147,8 @@ macro_rules! search_params {
 search_params! {
     /// `ast.grep`.
     GrepParams {
-        /// Keywords and modifiers of the code may be more than those of the pattern (false if left out).
+        /// Keywords and other tokens without a node of their own (`async`, `unsafe`, `static`) may be more than those of the pattern;
+        /// modifiers that are nodes (`pub(crate)`) are compared (false if left out).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub relaxed: Option<bool>,
         /// Show how the pattern was read as a tree (false if left out; always shown when nothing matched).

@@ -268,7 +268,8 @@ impl Stages {
     }
 
     fn is_of_another(&self, id: &str) -> bool {
-        id.starts_with("st-") && !id.starts_with(&self.prefix)
+        let parts: Vec<&str> = id.split('-').collect();
+        parts.len() > 2 && parts[0] == "st" && !id.starts_with(&self.prefix)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Pure over text and grammars: bytes in, values out. A [`Query`] is a [`Spec`] compiled for one grammar; it finds
 //! [`Match`]es in a [`Syntax`](ccd_grammars::Syntax), and a [`Template`] makes new text of them.
 
+mod around;
 mod machine;
 mod meta;
 mod near;

@@ -25,6 +25,8 @@ pub(crate) struct Kinds {
     semicolon: u16,
     quotes: [u16; 2],
     closers: Vec<u16>,
+    /// Of the closers those that only close.
+    brackets: Vec<u16>,
     openers: Vec<u16>,
     thin: Vec<u16>,
     pieces: Vec<u16>,
@@ -44,6 +46,7 @@ impl Kinds {
             semicolon: token(";"),
             quotes: [token("\""), token("'")],
             closers: tokens(&[")", "]", "}", ">", "|", "end"]),
+            brackets: tokens(&[")", "]", "}"]),
             openers: tokens(&["(", "[", "{", "<", ",", "|"]),
             thin: named(&scaffold.thin),
             pieces: named(&scaffold.pieces),
@@ -196,7 +199,7 @@ impl<'a> Machine<'a> {
                         at + 1
                     })
                 }
-                Op::One { slot } => match self.settle_on(at, list, *loose, true).filter(|&at| self.is_one(at)) {
+                Op::One { slot } => match self.settle_on(at, list, *loose, true).filter(|&at| self.is_one(at, *loose)) {
                     Some(found) => {
                         let next = self.node(found).next;
                         let pieces = next < list && self.kinds.pieces.contains(&self.node(next).kind);
@@ -255,7 +258,7 @@ impl<'a> Machine<'a> {
                     Op::One { .. } => {
                         (choice.to < list && self.kinds.pieces.contains(&self.node(choice.to).kind)).then_some(choice.to)
                     }
-                    _ => self.settle(choice.to, list, *loose).filter(|&at| at < list && self.is_item(at)),
+                    _ => self.settle(choice.to, list, *loose).filter(|&at| at < list && self.is_item(at, *loose)),
                 };
                 let Some(further) = further else {
                     choices.pop();
@@ -374,8 +377,11 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether a metavariable can stand for a node: what holds several things only by chance is as good as what it holds.
-    fn is_one(&self, at: u32) -> bool {
+    fn is_one(&self, at: u32, loose: Loose) -> bool {
         let mut at = at;
+        if loose.tokens {
+            return self.is_item(at, loose);
+        }
         loop {
             let node = self.node(at);
             if !node.is_named() || node.is_wrong() {
@@ -403,9 +409,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether a run can go on with a node.
-    fn is_item(&self, at: u32) -> bool {
+    fn is_item(&self, at: u32, loose: Loose) -> bool {
         let node = self.node(at);
-        node.is_named() && node.flags & SyntaxNode::ERROR == 0
+        let token = loose.tokens && !self.kinds.brackets.contains(&node.kind);
+        (node.is_named() || token) && node.flags & SyntaxNode::ERROR == 0
     }
 
     /// Without separators and comments at the ends.

@@ -14,6 +14,8 @@ use crate::{
 pub(crate) struct Loose {
     pub(crate) comma: bool,
     pub(crate) semicolon: bool,
+    /// The list holds tokens that are not parsed: each is as good as a node.
+    pub(crate) tokens: bool,
 }
 
 /// A step.
@@ -230,7 +232,10 @@ impl Writer<'_> {
         let positional = parent.is_some_and(|at| self.name(at).starts_with("for_"));
         let runs = !positional && children.iter().any(|&child| self.many(child).is_some());
         let statements = parent.is_some_and(|at| self.is_thin(at));
-        Loose { comma: runs, semicolon: runs || statements }
+        let opaque = |at: usize| scaffold(self.language).opaque.iter().any(|kind| kind == self.name(at));
+        // A list is separated by one of the two.
+        let has = |token: &str| children.iter().any(|&child| self.name(child) == token);
+        Loose { comma: runs && !has(";"), semicolon: (runs && !has(",")) || statements, tokens: parent.is_some_and(opaque) }
     }
 
     fn slot(&mut self, meta: usize) -> Result<Option<u16>, String> {

@@ -76,14 +76,16 @@ impl Attempts {
     }
 
     /// The error for a pattern that cannot be read in any way.
-    pub(crate) fn unparsable(self, source: &Source) -> QueryError {
+    pub(crate) fn unparsable(self, source: &Source, wanted: Option<&str>) -> QueryError {
         let tree = self.tree(source);
-        let first = self.tried.iter().find_map(|attempt| attempt.reason.as_deref()).unwrap_or("there is no way to read it");
+        let named = wanted.and_then(|wanted| self.tried.iter().find(|attempt| attempt.reading == wanted));
+        let told = named.or(self.tried.first());
+        let first = told.and_then(|attempt| attempt.reason.as_deref()).unwrap_or("there is no way to read it");
         let name = source.language.name();
         let message = format!(
             "The pattern is no code of {name} that stands alone: as a {}, {first}. Write a whole expression, statement or \
              definition; to search for a part of one, give the whole as `context` and the kind of the part as `selector`.",
-            self.tried.first().map_or("statement", |attempt| attempt.reading),
+            told.map_or("statement", |attempt| attempt.reading),
         );
         QueryError::Unparsable { message, attempts: self.tried, tree }
     }
@@ -245,7 +247,7 @@ impl Query {
         if self.programs.is_empty() {
             return Err(match refused {
                 Some(message) => QueryError::Invalid { field: "pattern", message },
-                None => first_bad(&source).unwrap_or_else(|| attempts.unparsable(&source)),
+                None => first_bad(&source).unwrap_or_else(|| attempts.unparsable(&source, wanted)),
             });
         }
         self.hint_repeats(&source);
@@ -256,7 +258,7 @@ impl Query {
             self.searched = match at {
                 Some(at) => at,
                 None if same() => self.same_as(&source, wanted).unwrap_or(0),
-                None => return Err(attempts.unparsable(&source)),
+                None => return Err(attempts.unparsable(&source, Some(wanted))),
             };
         }
         Ok(())
@@ -289,7 +291,7 @@ impl Query {
                 let mut attempts = Attempts::default();
                 attempts.tried.push(Attempt { reading: &rung.name, reason: Some(refusal.reason.clone()), at: refusal.at });
                 attempts.best = Some(refusal);
-                return Err(attempts.unparsable(&source));
+                return Err(attempts.unparsable(&source, None));
             }
         };
         check_metas(&source, &fragment)?;

@@ -294,12 +294,27 @@ impl Source {
         let reason = if first.flags & SyntaxNode::MISSING != 0 {
             format!("`{}` is missing", self.language.kind_name(first.kind))
         } else {
-            let text = fragment.text[first.range()].trim();
-            let short: String = text.chars().take(24).collect();
-            if text.is_empty() { "a syntax error".to_owned() } else { format!("a syntax error at `{short}`") }
+            let range = first.range();
+            let shown = range.start.max(fragment.span.start)..range.end.min(fragment.span.end);
+            let text = if shown.is_empty() { String::new() } else { self.as_written(&fragment, shown) };
+            let short: String = text.trim().chars().take(24).collect();
+            if short.is_empty() { "a syntax error".to_owned() } else { format!("a syntax error at `{short}`") }
         };
         let span = fragment.span.clone();
         Refusal { reason, at, wrong, tree: Some(Box::new((fragment.syntax, fragment.text, span))) }
+    }
+
+    /// A part of the file, with the metavariables as they were written.
+    fn as_written(&self, fragment: &Fragment, part: Range<usize>) -> String {
+        let mut text = String::new();
+        let mut from = part.start;
+        for (hole, meta) in fragment.holes.iter().filter(|(hole, _)| part.start <= hole.start && hole.end <= part.end) {
+            text.push_str(fragment.text.get(from..hole.start).unwrap_or_default());
+            text.push_str(&self.text[self.metas[*meta].at.clone()]);
+            from = hole.end;
+        }
+        text.push_str(fragment.text.get(from..part.end).unwrap_or_default());
+        text
     }
 
     /// Where a place in the file is in the pattern; none outside it.

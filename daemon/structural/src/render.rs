@@ -1,6 +1,6 @@
 //! The text that takes the place of one match.
 
-use std::ops::Range;
+use std::{cell::RefCell, collections::BTreeMap, ops::Range};
 
 use ccd_grammars::Syntax;
 
@@ -9,25 +9,42 @@ use crate::{
     template::{Line, Part, Template, is_string},
 };
 
-/// Marks in the new text, taken out at the end. Unicode keeps these from standing for characters.
+/// Marks around what is put in, taken out at the end: where it begins, where its number ends, where it ends.
+/// Unicode keeps these from standing for characters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
-    /// Around a single capture.
-    pub(crate) capture: [char; 2],
-    /// Around a replacement.
-    pub(crate) whole: [char; 2],
+    pub(crate) open: char,
+    pub(crate) numbered: char,
+    pub(crate) close: char,
 }
 
 impl Marks {
-    /// Four that a text does not hold.
-    pub(crate) fn for_texts(texts: &[&str]) -> Option<Self> {
-        let mut free = ('\u{fdd0}'..='\u{fdef}').filter(|mark| !texts.iter().any(|text| text.contains(*mark)));
-        let mut next = || free.next();
-        Some(Self { capture: [next()?, next()?], whole: [next()?, next()?] })
+    /// Three that a text does not hold.
+    pub(crate) fn for_text(text: &str) -> Option<Self> {
+        let mut free = ('\u{fdd0}'..='\u{fdef}').filter(|mark| !text.contains(*mark));
+        Some(Self { open: free.next()?, numbered: free.next()?, close: free.next()? })
     }
 }
 
-/// A line, and whether it begins inside a string.
+/// What is put in.
+#[derive(Clone, Debug)]
+pub(crate) enum What {
+    /// In the place of a match.
+    Whole,
+    /// A single capture.
+    One,
+    /// A run of so many.
+    Run(usize),
+}
+
+/// Something that is put in, and where it was in the old text.
+#[derive(Clone, Debug)]
+pub(crate) struct Put {
+    pub(crate) what: What,
+    pub(crate) source: Range<usize>,
+}
+
+/// A line, and whether it begins inside a string: then the end of the line before it is the string's own.
 pub(crate) type Lines = Vec<(String, bool)>;
 
 /// A match that is replaced.
@@ -36,13 +53,20 @@ pub(crate) struct Edit {
     /// Of the old text.
     pub(crate) range: Range<usize>,
     pub(crate) lines: Lines,
+    /// The match, and those inside it that are replaced as well.
+    pub(crate) sites: Vec<Match>,
 }
+
+/// All edits, by where they begin.
+pub(crate) type Edits = BTreeMap<usize, Edit>;
 
 /// A file that is rewritten.
 pub(crate) struct Page<'a> {
     pub(crate) text: &'a str,
     pub(crate) marks: Marks,
-    /// The strings of more than one line.
+    /// All that was put in, by its number.
+    pub(crate) puts: RefCell<Vec<Put>>,
+    /// The strings of more than one line, by where they begin.
     strings: Vec<Range<usize>>,
     /// It is indented by tabs; else by so many blanks.
     tabs: bool,
@@ -62,11 +86,19 @@ impl<'a> Page<'a> {
                 unit = unit.min(indent);
             }
         }
-        Self { text, marks, strings, tabs: tabs > blanks, unit: if unit <= 8 { unit } else { 4 } }
+        Self { text, marks, puts: RefCell::default(), strings, tabs: tabs > blanks, unit: if unit <= 8 { unit } else { 4 } }
     }
 
     fn in_string(&self, at: usize) -> bool {
-        self.strings.iter().any(|string| string.start < at && at < string.end)
+        let after = self.strings.partition_point(|string| string.start < at);
+        self.strings[..after].iter().rev().take(16).any(|string| at < string.end)
+    }
+
+    /// The mark before something that is put in.
+    pub(crate) fn opened(&self, what: What, source: Range<usize>) -> String {
+        let mut puts = self.puts.borrow_mut();
+        puts.push(Put { what, source });
+        format!("{}{}{}", self.marks.open, puts.len() - 1, self.marks.numbered)
     }
 
     /// What stands before the first character of a line, up to a place in it.
@@ -77,20 +109,24 @@ impl<'a> Page<'a> {
     }
 
     /// A stretch of the old text with the edits in it made.
-    fn stretch(&self, range: Range<usize>, edits: &[Edit]) -> Lines {
+    fn stretch(&self, range: Range<usize>, edits: &Edits) -> Lines {
         let mut lines: Lines = vec![(String::new(), false)];
         let mut from = range.start;
         let push = |lines: &mut Lines, part: Range<usize>| {
             for (at, piece) in self.text[part.clone()].split('\n').enumerate() {
-                if at > 0 {
-                    let start = piece.as_ptr() as usize - self.text.as_ptr() as usize;
-                    lines.push((String::new(), self.in_string(start)));
-                }
+                let start = piece.as_ptr() as usize - self.text.as_ptr() as usize;
+                let in_string = at > 0 && self.in_string(start);
                 let last = lines.last_mut().expect("there is a first line");
-                last.0.push_str(piece.strip_suffix('\r').unwrap_or(piece));
+                if at > 0 {
+                    if !in_string && last.0.ends_with('\r') {
+                        last.0.pop();
+                    }
+                    lines.push((String::new(), in_string));
+                }
+                lines.last_mut().expect("there is a first line").0.push_str(piece);
             }
         };
-        for edit in edits.iter().filter(|edit| range.start <= edit.range.start && edit.range.end <= range.end) {
+        for edit in edits.range(range.clone()).map(|(_, edit)| edit).filter(|edit| edit.range.end <= range.end) {
             push(&mut lines, from..edit.range.start);
             for (at, line) in edit.lines.iter().enumerate() {
                 if at > 0 {
@@ -119,7 +155,7 @@ impl<'a> Page<'a> {
     }
 
     /// Fills a template in. `edits`: those made inside the captures.
-    pub(crate) fn fill(&self, template: &Template, found: &Match, edits: &[Edit]) -> Lines {
+    pub(crate) fn fill(&self, template: &Template, found: &Match, edits: &Edits) -> Lines {
         let prefix = self.indent_at(found.range.start);
         let mut out: Lines = Vec::new();
         for (number, line) in template.lines.iter().enumerate() {
@@ -146,7 +182,7 @@ impl<'a> Page<'a> {
     }
 
     /// Puts the parts of a line together; tells whether a run in it is empty.
-    fn compose(&self, composed: &mut Lines, line: &Line, indent: &str, found: &Match, edits: &[Edit]) -> bool {
+    fn compose(&self, composed: &mut Lines, line: &Line, indent: &str, found: &Match, edits: &Edits) -> bool {
         let mut emptied = false;
         // What an empty run takes away of the text that follows.
         let mut after_empty = false;
@@ -160,14 +196,18 @@ impl<'a> Page<'a> {
                 Part::One(name) => {
                     let range = found.captures.iter().find(|(bound, _)| bound == name).map(|(_, range)| range.clone());
                     let Some(range) = range else { continue };
-                    last.0.push(self.marks.capture[0]);
+                    last.0.push_str(&self.opened(What::One, range.clone()));
                     self.put(composed, range, indent, edits);
-                    composed.last_mut().expect("there is a first line").0.push(self.marks.capture[1]);
+                    composed.last_mut().expect("there is a first line").0.push(self.marks.close);
                 }
                 Part::Many(name) => {
-                    let span = found.multi.iter().find(|(bound, _, _)| bound == name).and_then(|(_, span, _)| span.clone());
-                    match span {
-                        Some(span) => self.put(composed, span, indent, edits),
+                    let run = found.multi.iter().find(|(bound, _, _)| bound == name);
+                    match run.and_then(|(_, span, items)| Some((span.clone()?, items.len()))) {
+                        Some((span, items)) => {
+                            last.0.push_str(&self.opened(What::Run(items), span.clone()));
+                            self.put(composed, span, indent, edits);
+                            composed.last_mut().expect("there is a first line").0.push(self.marks.close);
+                        }
                         None => {
                             emptied = true;
                             after_empty = true;
@@ -199,7 +239,7 @@ impl<'a> Page<'a> {
     }
 
     /// A capture, its lines set in by what the line has on which it comes to stand.
-    fn put(&self, composed: &mut Lines, range: Range<usize>, indent: &str, edits: &[Edit]) {
+    fn put(&self, composed: &mut Lines, range: Range<usize>, indent: &str, edits: &Edits) {
         let own = self.indent_at(range.start);
         for (at, (text, in_string)) in self.stretch(range, edits).into_iter().enumerate() {
             if at == 0 {

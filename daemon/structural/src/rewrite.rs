@@ -6,20 +6,24 @@ use ccd_grammars::{PARSE_LIMITS, Syntax, SyntaxNode};
 use rustc_hash::FxHashSet;
 
 use crate::{
-    Match, Nested, RewriteError, Rewritten,
+    FindError, Match, Nested, RewriteError, Rewritten,
+    around::{Moved, Page as Around, unchanged},
     query::Query,
-    render::{Edit, Marks, Page},
+    render::{Edit, Edits, Marks, Page, Put, What},
     template::Template,
 };
+
+/// Pieces of work between two looks at the caller's flag.
+const LOOK: usize = 256;
 
 /// Warnings of one file.
 const WARNINGS: usize = 20;
 
-/// A capture or a replacement in the new text.
+/// Something that was put in, in the new text.
 #[derive(Debug)]
 struct Placed {
     range: Range<usize>,
-    whole: bool,
+    put: Put,
 }
 
 /// Rewrites a file: searches the reading that is searched, and puts the template in the place of every match.
@@ -36,165 +40,227 @@ pub fn rewrite(
         return Ok(Rewritten { text: text.to_owned(), ..Rewritten::default() });
     }
     let all = found.len();
-    let (sites, edits) = {
-        let marks = Marks::for_texts(&[text]).ok_or_else(|| RewriteError::SyntaxErrors {
-            line: 1,
-            what: "The file holds every noncharacter of Unicode and cannot be rewritten. Edit it by `edit`.".to_owned(),
-        })?;
-        let page = Page::new(text, syntax, marks);
-        match nested {
-            Nested::Outermost => outermost(query, template, syntax, &page, found),
-            Nested::Recurse => recurse(query, template, syntax, &page, found),
-        }
-    };
+    let marks = Marks::for_text(text).ok_or_else(|| RewriteError::SyntaxErrors {
+        line: 1,
+        what: "The file holds the noncharacters of Unicode and cannot be rewritten. Edit it by `edit`.".to_owned(),
+    })?;
+    let page = Page::new(text, syntax, marks);
+    let work = Work { query, template, syntax, page: &page, cancelled };
+    let edits = work.edits(nested, found)?;
+    let mut sites: Vec<Match> = edits.values().flat_map(|edit| edit.sites.iter().cloned()).collect();
+    sites.sort_by_key(|site| (site.range.start, site.range.end));
     check_around(syntax, text, &sites)?;
-    let marks = Marks::for_texts(&[text]).expect("checked above");
-    let newline = newline(text);
-    let marked = apply(text, &edits, newline, marks);
-    let (mut new, mut placed) = unmark(&marked, marks, &FxHashSet::default());
-    let mut tree = parse(query, &new, cancelled)?;
-    let broken: FxHashSet<usize> = (0..placed.len()).filter(|&at| !is_whole(&tree, &new, &placed[at])).collect();
-    if !broken.is_empty() || (tree.has_errors && !syntax.has_errors) {
-        // What came apart, or took something in, may hold together in parentheses.
-        let again = unmark(&marked, marks, &broken);
-        let again_tree = if broken.is_empty() { None } else { parse(query, &again.0, cancelled).ok() };
-        match again_tree.filter(|tree| !worse(syntax, tree)) {
-            Some(parenthesised) => (new, placed, tree) = (again.0, again.1, parenthesised),
-            None if worse(syntax, &tree) => {}
-            None => return Err(apart(text, &sites, &edits, &placed, &broken)),
+    let marked = apply(text, &edits, newline(text));
+    let puts = page.puts.borrow();
+    let attempt = |wrapped: &FxHashSet<usize>| -> Result<Attempt, RewriteError> {
+        let (new, placed, moved) = unmark(&marked, marks, &puts, wrapped, &edits);
+        let tree = Syntax::parse(query.language, new.as_bytes(), PARSE_LIMITS, cancelled)?;
+        let (before, after) = (Around { syntax, text }, Around { syntax: &tree, text: &new });
+        let parents = tree.parents();
+        let mut broken = Vec::new();
+        for (at, placed) in placed.iter().enumerate() {
+            if at.is_multiple_of(LOOK) && cancelled() {
+                return Err(FindError::Cancelled.into());
+            }
+            if !is_whole(&before, &after, &parents, placed, wrapped.contains(&at), template) {
+                broken.push(at);
+            }
+        }
+        let moved_wrong = if syntax.has_errors { None } else { unchanged(&before, &after, &moved).err() };
+        Ok(Attempt { worse: wrong(&tree) > wrong(syntax), new, placed, tree, broken, moved_wrong })
+    };
+    let mut done = attempt(&FxHashSet::default())?;
+    if !done.broken.is_empty() {
+        // What came apart, or took something in, may hold together in parentheses; a run of several cannot.
+        let single = |at: &usize| !matches!(done.placed[*at].put.what, What::Run(items) if items != 1);
+        let wrapped: FxHashSet<usize> = done.broken.iter().copied().filter(single).collect();
+        let again = attempt(&wrapped)?;
+        if !again.worse && again.broken.is_empty() && again.moved_wrong.is_none() {
+            done = again;
         }
     }
-    if worse(syntax, &tree) {
-        return Err(syntax_error(query, &tree, &new, &placed));
+    if done.worse {
+        return Err(syntax_error(query, &done.tree, &done.new, &done.placed));
     }
-    let broken: FxHashSet<usize> = (0..placed.len()).filter(|&at| !is_whole(&tree, &new, &placed[at])).collect();
-    if !broken.is_empty() {
-        return Err(apart(text, &sites, &edits, &placed, &broken));
+    if let Some(&at) = done.broken.first() {
+        let placed = &done.placed[at];
+        let line = line_of(text, placed.put.source.start);
+        let what = if matches!(placed.put.what, What::Whole) {
+            format!(
+                "At line {line} the replacement would not hold together with the code around it, not even in parentheses. Change the rewrite, or narrow the pattern to leave this place out."
+            )
+        } else {
+            format!(
+                "At line {line} a capture would be torn apart, or mean something else, in the rewrite, and parentheses do not help. Change the rewrite."
+            )
+        };
+        return Err(RewriteError::CaptureBrokenApart { line, what });
+    }
+    if let Some(at) = done.moved_wrong {
+        let line = edits.values().nth(at).map_or(1, |edit| line_of(text, edit.range.start));
+        let what = format!(
+            "At line {line} the code around the match would mean something else: another statement, or another branch, would take its place. Put braces or a statement into the rewrite, or narrow the pattern to leave this place out."
+        );
+        return Err(RewriteError::CaptureBrokenApart { line, what });
     }
     let mut warnings = lost_comments(template, syntax, text, &sites);
-    if let Ok(again) = query.find(query.searched(), &tree, new.as_bytes(), cancelled) {
-        let outputs: FxHashSet<(usize, usize)> =
-            placed.iter().filter(|placed| placed.whole).map(|placed| (placed.range.start, placed.range.end)).collect();
+    if let Ok(again) = query.find(query.searched(), &done.tree, done.new.as_bytes(), cancelled) {
+        let outputs = done.placed.iter().filter(|placed| matches!(placed.put.what, What::Whole));
+        let outputs: FxHashSet<(usize, usize)> = outputs.map(|placed| (placed.range.start, placed.range.end)).collect();
         if again.matches.iter().any(|found| outputs.contains(&(found.range.start, found.range.end))) {
             warnings.push("The result matches the pattern again: a second run would change it once more.".to_owned());
         }
     }
     warnings.truncate(WARNINGS);
-    Ok(Rewritten { text: new, nested_skipped: all - sites.len(), sites, warnings })
+    Ok(Rewritten { text: done.new, nested_skipped: all - sites.len(), sites, warnings })
 }
 
-/// The outer of matches that overlap; of those that only share a part, the first.
-fn outermost(
-    query: &Query,
-    template: &Template,
-    syntax: &Syntax,
-    page: &Page<'_>,
-    mut found: Vec<Match>,
-) -> (Vec<Match>, Vec<Edit>) {
-    found.sort_by_key(|found| (found.range.start, std::cmp::Reverse(found.range.end)));
-    let (mut sites, mut edits): (Vec<Match>, Vec<Edit>) = (Vec::new(), Vec::new());
-    let mut end = 0;
-    for found in found {
-        if !sites.is_empty() && found.range.start < end {
-            continue;
+/// What came of putting it all in.
+struct Attempt {
+    new: String,
+    placed: Vec<Placed>,
+    tree: Syntax,
+    /// There are more errors than before.
+    worse: bool,
+    /// What is not one piece.
+    broken: Vec<usize>,
+    /// The edit around which the tree is another.
+    moved_wrong: Option<usize>,
+}
+
+struct Work<'a> {
+    query: &'a Query,
+    template: &'a Template,
+    syntax: &'a Syntax,
+    page: &'a Page<'a>,
+    cancelled: &'a dyn Fn() -> bool,
+}
+
+impl Work<'_> {
+    fn edits(&self, nested: Nested, mut found: Vec<Match>) -> Result<Edits, RewriteError> {
+        match nested {
+            Nested::Outermost => found.sort_by_key(|found| (found.range.start, std::cmp::Reverse(found.range.end))),
+            Nested::Recurse => found.sort_by_key(|found| (found.range.len(), found.range.start)),
         }
-        end = found.range.end;
-        edits.push(edit(query, template, syntax, page, &found, &[]));
-        sites.push(found);
-    }
-    (sites, edits)
-}
-
-/// The inner first; those around them take their results. A match that no capture of the one around it holds is lost with it.
-fn recurse(
-    query: &Query,
-    template: &Template,
-    syntax: &Syntax,
-    page: &Page<'_>,
-    mut found: Vec<Match>,
-) -> (Vec<Match>, Vec<Edit>) {
-    found.sort_by_key(|found| (found.range.len(), found.range.start));
-    let (mut sites, mut edits): (Vec<Match>, Vec<Edit>) = (Vec::new(), Vec::new());
-    for found in found {
-        let overlaps = |range: &Range<usize>| range.start < found.range.end && found.range.start < range.end;
-        let inside = |range: &Range<usize>| found.range.start <= range.start && range.end <= found.range.end;
-        if edits.iter().any(|edit| overlaps(&edit.range) && !inside(&edit.range)) {
-            continue;
+        let mut edits = Edits::new();
+        for (at, found) in found.into_iter().enumerate() {
+            if at.is_multiple_of(LOOK) && (self.cancelled)() {
+                return Err(FindError::Cancelled.into());
+            }
+            let (start, end) = (found.range.start, found.range.end);
+            let before = edits.range(..start).next_back().is_some_and(|(_, edit)| edit.range.end > start);
+            let inside: Vec<usize> = edits.range(start..end).map(|(at, _)| *at).collect();
+            match nested {
+                // The outer of matches that overlap; of those that only share a part, the first.
+                Nested::Outermost => {
+                    if !before && inside.is_empty() {
+                        self.add(&mut edits, found, Vec::new());
+                    }
+                }
+                // The inner first; those around them take their results.
+                Nested::Recurse => {
+                    let cut = inside.last().is_some_and(|last| edits[last].range.end > end);
+                    if !before && !cut {
+                        self.add(&mut edits, found, inside);
+                    }
+                }
+            }
         }
-        let new = edit(query, template, syntax, page, &found, &edits);
-        let spans = found.captures.iter().filter(|(name, _)| template.uses(name)).map(|(_, range)| range.clone());
-        let runs = found.multi.iter().filter(|(name, ..)| template.uses(name)).filter_map(|(_, span, _)| span.clone());
-        let kept: Vec<Range<usize>> = spans.chain(runs).collect();
-        sites.retain(|site: &Match| {
-            !inside(&site.range) || kept.iter().any(|kept| kept.start <= site.range.start && site.range.end <= kept.end)
-        });
-        edits.retain(|edit| !inside(&edit.range));
-        let at = edits.partition_point(|edit| edit.range.start < new.range.start);
-        edits.insert(at, new);
-        sites.push(found);
+        Ok(edits)
     }
-    sites.sort_by_key(|site| (site.range.start, site.range.end));
-    (sites, edits)
-}
 
-/// What is done about one match.
-fn edit(query: &Query, template: &Template, syntax: &Syntax, page: &Page<'_>, found: &Match, edits: &[Edit]) -> Edit {
-    let text = page.text;
-    let mut range = found.range.clone();
-    if template.is_empty() {
-        return Edit { range: deletion(syntax, text, range), lines: vec![(String::new(), false)] };
+    /// Adds an edit, and takes those inside it in. What no capture of it holds is lost with its match.
+    fn add(&self, edits: &mut Edits, found: Match, inside: Vec<usize>) {
+        let mut edit = self.edit(&found, edits);
+        let one = found.captures.iter().filter(|(name, _)| self.template.uses(name)).map(|(_, range)| range.clone());
+        let run = found.multi.iter().filter(|(name, ..)| self.template.uses(name)).filter_map(|(_, span, _)| span.clone());
+        let kept: Vec<Range<usize>> = one.chain(run).collect();
+        for at in inside {
+            let Some(inner) = edits.remove(&at) else { continue };
+            if kept.iter().any(|kept| kept.start <= inner.range.start && inner.range.end <= kept.end) {
+                edit.sites.extend(inner.sites);
+            }
+        }
+        edit.sites.push(found);
+        // A deletion may take more with it than its match, and so may the one before it.
+        if let Some(other) = edits.remove(&edit.range.start) {
+            edit.range.end = edit.range.end.max(other.range.end);
+            edit.sites.extend(other.sites);
+        }
+        edits.insert(edit.range.start, edit);
     }
-    let separator = |at: usize| matches!(text.as_bytes()[at], b',' | b';');
-    // A separator that neither the pattern nor the template has stays where it is.
-    if !query.ends_in_separator() && !template.ends_with(&[',', ';']) && range.len() > 1 && separator(range.end - 1) {
-        range.end -= 1;
-        range.end = range.start + text[range.clone()].trim_end().len();
+
+    /// What is done about one match.
+    fn edit(&self, found: &Match, edits: &Edits) -> Edit {
+        let text = self.page.text;
+        let mut range = found.range.clone();
+        if self.template.is_empty() {
+            let range = deletion(self.syntax, text, range);
+            return Edit { range, lines: vec![(String::new(), false)], sites: Vec::new() };
+        }
+        let separator = |at: usize| matches!(text.as_bytes()[at], b',' | b';');
+        let ends = self.query.ends_in_separator() || self.template.ends_with(&[',', ';']);
+        // A separator that neither the pattern nor the template has stays where it is.
+        if !ends && range.len() > 1 && separator(range.end - 1) {
+            range.end -= 1;
+            range.end = range.start + text[range.clone()].trim_end().len();
+        }
+        let open = self.page.opened(What::Whole, range.clone());
+        let mut lines = self.page.fill(self.template, found, edits);
+        // One that the template has and that stands there already is not written twice.
+        let next = text[range.end..].trim_start().as_bytes().first().copied();
+        if let Some(end) = next.filter(|next| matches!(next, b',' | b';'))
+            && !text[range.clone()].ends_with(char::from(end))
+            && let Some((last, _)) = lines.last_mut()
+            && last.trim_end().ends_with(char::from(end))
+        {
+            last.truncate(last.trim_end().len() - 1);
+        }
+        lines[0].0.insert_str(0, &open);
+        lines.last_mut().expect("there is a first line").0.push(self.page.marks.close);
+        Edit { range, lines, sites: Vec::new() }
     }
-    let mut lines = page.fill(template, found, edits);
-    // One that the template has and that stands there already is not written twice.
-    let next = text[range.end..].trim_start().as_bytes().first().copied();
-    if let Some(end) = next.filter(|next| matches!(next, b',' | b';'))
-        && !text[range.clone()].ends_with(char::from(end))
-        && let Some((last, _)) = lines.last_mut()
-        && last.trim_end().ends_with(char::from(end))
-    {
-        last.truncate(last.trim_end().len() - 1);
-    }
-    let [open, close] = page.marks.whole;
-    lines[0].0.insert(0, open);
-    lines.last_mut().expect("there is a first line").0.push(close);
-    Edit { range, lines }
 }
 
 /// What goes with a match that is deleted: the rest of its statement, its line if it is alone on it, a comma of its list.
 fn deletion(syntax: &Syntax, text: &str, range: Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let (mut start, mut end) = (range.start, range.end);
+    let page = Around { syntax, text };
     let blanks_after = |end: usize| end + bytes[end..].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    // The next thing that is no blank and no comment.
+    let next = |mut at: usize| loop {
+        at += bytes[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        match page.at(at).find(|&node| syntax.nodes[node].is_extra()) {
+            Some(comment) if syntax.nodes[comment].range().end > at => at = syntax.nodes[comment].range().end,
+            _ => return at,
+        }
+    };
     // The node around it that holds only it and a semicolon.
-    let around = syntax.nodes.iter().find(|node| {
-        let outer = node.range();
-        outer.start == start && outer.end > end && text[end..outer.end].trim() == ";"
-    });
+    let ends = page.at(start).map(|at| syntax.nodes[at].range().end);
+    let around = ends.filter(|&outer| outer > end && text[end..outer].trim() == ";").min();
     if let Some(around) = around {
-        end = around.range().end;
-    } else if bytes.get(blanks_after(end)) == Some(&b',') {
-        end = blanks_after(blanks_after(end) + 1);
+        end = around;
+    } else if bytes.get(next(end)) == Some(&b',') {
+        end = blanks_after(next(end) + 1);
     } else if bytes.get(blanks_after(end)) == Some(&b';') && bytes[start..end].last() != Some(&b';') {
         end = blanks_after(end) + 1;
     } else {
         let before = text[..start].trim_end();
-        if before.ends_with(',') && matches!(bytes.get(blanks_after(end)), Some(b')' | b']' | b'}' | b'>')) {
+        if before.ends_with(',') && matches!(bytes.get(next(end)), Some(b')' | b']' | b'}' | b'>')) {
             start = before.len() - 1;
             return start..end;
         }
     }
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[end..].find('\n').map_or(text.len(), |at| end + at + 1);
-    if text[line_start..start].trim().is_empty() && text[end..line_end].trim().is_empty() {
-        return line_start..line_end;
-    }
-    if text[end..line_end].trim().is_empty() {
+    if text[line_start..start].trim().is_empty() {
+        if text[end..line_end].trim().is_empty() {
+            return line_start..line_end;
+        }
+        // What follows on the line begins where this began.
+        end = blanks_after(end);
+    } else if text[end..line_end].trim().is_empty() {
         start = line_start + text[line_start..start].trim_end().len();
     }
     start..end
@@ -232,69 +298,90 @@ fn newline(text: &str) -> &'static str {
     if text.matches("\r\n").count() * 2 > all { "\r\n" } else { "\n" }
 }
 
-fn apply(text: &str, edits: &[Edit], newline: &str, _: Marks) -> String {
+fn apply(text: &str, edits: &Edits, newline: &str) -> String {
     let mut out = String::with_capacity(text.len() + 64);
     let mut from = 0;
-    for edit in edits {
-        out.push_str(&text[from..edit.range.start]);
-        for (at, (line, _)) in edit.lines.iter().enumerate() {
+    for edit in edits.values() {
+        // Two deletions may both take the same separator.
+        let start = edit.range.start.max(from);
+        out.push_str(&text[from..start]);
+        for (at, (line, in_string)) in edit.lines.iter().enumerate() {
             if at > 0 {
-                out.push_str(newline);
+                out.push_str(if *in_string { "\n" } else { newline });
             }
             out.push_str(line);
         }
-        from = edit.range.end;
+        from = edit.range.end.max(from);
     }
     out.push_str(&text[from..]);
     out
 }
 
-/// Takes the marks out; puts parentheses around those of these numbers.
-fn unmark(marked: &str, marks: Marks, wrapped: &FxHashSet<usize>) -> (String, Vec<Placed>) {
+/// Takes the marks out; puts parentheses around those of these numbers. Tells what is where, and what became of every edit.
+fn unmark(
+    marked: &str,
+    marks: Marks,
+    puts: &[Put],
+    wrapped: &FxHashSet<usize>,
+    edits: &Edits,
+) -> (String, Vec<Placed>, Vec<Moved>) {
     let mut out = String::with_capacity(marked.len());
     let mut placed: Vec<Placed> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
-    for character in marked.chars() {
-        let (opens, closes) =
-            ([marks.capture[0], marks.whole[0]].contains(&character), [marks.capture[1], marks.whole[1]].contains(&character));
-        if opens {
-            let start = out.len();
-            placed.push(Placed { range: start..start, whole: character == marks.whole[0] });
+    let mut rest = marked;
+    while let Some(at) = rest.find([marks.open, marks.close]) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(after) = rest.strip_prefix(marks.open) {
+            let (number, after) = after.split_once(marks.numbered).expect("a mark has a number");
+            rest = after;
+            let number: usize = number.parse().expect("a mark has a number");
+            placed.push(Placed { range: out.len()..out.len(), put: puts[number].clone() });
             open.push(placed.len() - 1);
             if wrapped.contains(&(placed.len() - 1)) {
                 out.push('(');
             }
-        } else if closes {
+        } else {
+            rest = &rest[marks.close.len_utf8()..];
             let at = open.pop().expect("marks come in pairs");
             if wrapped.contains(&at) {
                 out.push(')');
             }
             placed[at].range.end = out.len();
-        } else {
-            out.push(character);
         }
     }
-    (out, placed)
-}
-
-fn parse(query: &Query, text: &str, cancelled: &dyn Fn() -> bool) -> Result<Syntax, RewriteError> {
-    Ok(Syntax::parse(query.language, text.as_bytes(), PARSE_LIMITS, cancelled)?)
+    out.push_str(rest);
+    let mut moved: Vec<Moved> = Vec::with_capacity(edits.len());
+    let mut wholes = placed.iter().filter(|placed| matches!(placed.put.what, What::Whole)).peekable();
+    let (mut before_end, mut after_end) = (0, 0);
+    for edit in edits.values() {
+        let start = edit.range.start.max(before_end);
+        let new_start = start - before_end + after_end;
+        // Those inside others begin later and end earlier.
+        while wholes.peek().is_some_and(|whole| whole.range.start < new_start) {
+            wholes.next();
+        }
+        let deleted = edit.lines.len() == 1 && edit.lines[0].0.is_empty();
+        let new_end = if deleted { new_start } else { wholes.peek().map_or(new_start, |whole| whole.range.end) };
+        before_end = edit.range.end.max(before_end);
+        after_end = new_end;
+        moved.push((start..before_end, new_start..new_end));
+    }
+    (out, placed, moved)
 }
 
 fn wrong(syntax: &Syntax) -> usize {
     if syntax.has_errors { syntax.nodes.iter().filter(|node| node.is_wrong()).count().max(1) } else { 0 }
 }
 
-fn worse(old: &Syntax, new: &Syntax) -> bool {
-    wrong(new) > wrong(old)
-}
-
 fn syntax_error(query: &Query, tree: &Syntax, new: &str, placed: &[Placed]) -> RewriteError {
     let in_output = |node: &&SyntaxNode| {
         node.is_wrong()
-            && placed
-                .iter()
-                .any(|placed| placed.whole && node.range().start <= placed.range.end && placed.range.start <= node.range().end)
+            && placed.iter().any(|placed| {
+                matches!(placed.put.what, What::Whole)
+                    && node.range().start <= placed.range.end
+                    && placed.range.start <= node.range().end
+            })
     };
     let first = tree.nodes.iter().find(in_output).or_else(|| tree.nodes.iter().find(|node| node.is_wrong()));
     let line = line_of(new, first.map_or(0, |node| node.start as usize));
@@ -305,68 +392,98 @@ fn syntax_error(query: &Query, tree: &Syntax, new: &str, placed: &[Placed]) -> R
     RewriteError::SyntaxErrors { line, what }
 }
 
-/// Whether what was put in is one piece of the new tree: a node, or for a replacement siblings in a row.
-fn is_whole(tree: &Syntax, text: &str, placed: &Placed) -> bool {
-    let bytes = text.as_bytes();
-    let range = placed.range.start..placed.range.start + text[placed.range.clone()].trim_end().len();
-    if range.is_empty() {
+/// Whether what was put in is one piece of the new tree: a node, or for what may be several siblings in a row.
+fn is_whole(
+    before: &Around<'_>,
+    after: &Around<'_>,
+    parents: &[u32],
+    placed: &Placed,
+    wrapped: bool,
+    template: &Template,
+) -> bool {
+    let (tree, text) = (after.syntax, after.text);
+    let inside = &text[placed.range.clone()];
+    let start = placed.range.start + inside.len() - inside.trim_start().len();
+    let end = placed.range.start + inside.trim_end().len();
+    if start >= end {
         return true;
     }
-    let lead = text[range.clone()].len() - text[range.clone()].trim_start().len();
-    let (start, end) = (range.start + lead, range.end);
-    let inner = text[start..end].trim_end_matches([',', ';', ' ', '\t', '\r', '\n']).len() + start;
-    let outer = end + bytes[end..].iter().take_while(|byte| byte.is_ascii_whitespace() || matches!(byte, b',' | b';')).count();
-    let fits = |at: usize| (inner.min(end)..=outer).contains(&at);
-    // Down to the deepest node around it.
+    let loose = |character: char| character.is_whitespace() || matches!(character, ',' | ';');
+    let inner = (start + text[start..end].trim_end_matches(loose).len()).min(end);
+    let outer = end + text[end..].len() - text[end..].trim_start_matches(loose).len();
+    let fits = |node: &SyntaxNode| (inner..=outer).contains(&(node.end as usize));
     let nodes = &tree.nodes;
-    let mut at = 0;
-    loop {
-        let node = &nodes[at];
-        if node.start as usize == start && fits(node.end as usize) {
-            return true;
+    let exact: Vec<usize> = after.at(start).filter(|&at| at > 0 && fits(&nodes[at])).collect();
+    // The grammar takes braces after an arrow for an object; JavaScript does not.
+    let kind = |at: usize| tree.language.kind_name(nodes[at].kind);
+    if !wrapped && exact.iter().any(|&at| kind(at) == "object" && kind(parents[at] as usize) == "arrow_function") {
+        return false;
+    }
+    // Nor does it take these for expressions where a statement begins.
+    let begins = after.at(start).any(|at| kind(at) == "expression_statement");
+    let bare = |at: &usize| ["function_expression", "class", "object"].contains(&kind(*at));
+    let began = before
+        .at(placed.put.source.start)
+        .any(|at| tree.language.kind_name(before.syntax.nodes[at].kind) == "expression_statement");
+    if !wrapped && begins && !began && exact.iter().any(bare) {
+        return false;
+    }
+    match placed.put.what {
+        What::One if wrapped => !exact.is_empty(),
+        What::One => {
+            let source = before
+                .at(placed.put.source.start)
+                .filter(|&at| before.extent(&before.syntax.nodes[at]).end == placed.put.source.end);
+            let old: Vec<&SyntaxNode> = source.map(|at| &before.syntax.nodes[at]).collect();
+            let new = exact.iter().map(|&at| &nodes[at]);
+            // A keyword of one statement is no expression of another.
+            let named = new.clone().any(SyntaxNode::is_named) || !old.iter().any(|node| node.is_named());
+            named
+                && (!exact.is_empty() || is_row(after, parents, start, inner..=outer))
+                && means_the_same(tree, &old, new.collect())
         }
-        let (mut child, mut into, mut first, mut last) = (at + 1, None, false, false);
-        let mut extras_only = true;
-        while child < node.next as usize {
-            let range = nodes[child].range();
-            if range.start <= start && end <= range.end {
-                into = Some(child);
-            }
-            if range.start < range.end && range.start >= start && range.end <= outer {
-                first |= range.start == start;
-                last |= fits(range.end);
-                extras_only &= nodes[child].is_extra();
-            }
-            child = nodes[child].next as usize;
-        }
-        match into {
-            Some(child) => at = child,
-            // Siblings in a row: statements, arguments, the pieces of a chain.
-            None => return first && last && !extras_only && (placed.whole || has_pieces(tree)),
-        }
+        What::Whole if !exact.is_empty() => true,
+        What::Whole => !template.is_one && is_row(after, parents, start, inner..=outer),
+        What::Run(_) => !exact.is_empty() || is_row(after, parents, start, inner..=outer),
     }
 }
 
-fn has_pieces(tree: &Syntax) -> bool {
-    !ccd_grammars::scaffold(tree.language).pieces.is_empty()
+/// Whether siblings in a row are exactly this.
+fn is_row(page: &Around<'_>, parents: &[u32], start: usize, ends: std::ops::RangeInclusive<usize>) -> bool {
+    let nodes = &page.syntax.nodes;
+    page.at(start).any(|first| {
+        let parent = nodes[parents[first] as usize].next as usize;
+        let mut at = first;
+        while first > 0 && at < parent {
+            let end = nodes[at].end as usize;
+            if ends.contains(&end) {
+                return true;
+            }
+            if end > *ends.end() {
+                return false;
+            }
+            at = nodes[at].next as usize;
+        }
+        false
+    })
 }
 
-fn apart(text: &str, sites: &[Match], edits: &[Edit], placed: &[Placed], broken: &FxHashSet<usize>) -> RewriteError {
-    let first = broken.iter().min().copied().unwrap_or(0);
-    // Replacements are marked in order, one for each edit that is no deletion; those inside others count for the outer.
-    let outer = placed[..=first].iter().filter(|placed| placed.whole).count().max(1) - 1;
-    let at = edits.get(outer.min(edits.len() - 1)).map_or(sites[0].range.start, |edit| edit.range.start);
-    let line = line_of(text, at);
-    let what = if placed[first].whole {
-        format!(
-            "At line {line} the replacement would not hold together with the code around it, not even in parentheses. Change the rewrite, or narrow the pattern to leave this place out."
-        )
-    } else {
-        format!(
-            "At line {line} a capture would be torn apart by the code around it in the rewrite, and parentheses do not help. Change the rewrite."
-        )
+/// Whether an expression is still one: an object may have become a block, a function a declaration.
+fn means_the_same(tree: &Syntax, old: &[&SyntaxNode], new: Vec<&SyntaxNode>) -> bool {
+    let is_leaf = |node: &&SyntaxNode| node.start == node.end || !node.is_named();
+    let shared = new.iter().any(|new| new.is_named() && old.iter().any(|old| old.kind == new.kind));
+    // A keyword that was an expression by itself, and is a name now.
+    if !shared && old.len() > 1 && old.iter().any(|node| !node.is_named()) {
+        return false;
+    }
+    if shared || old.iter().all(is_leaf) || new.is_empty() {
+        return true;
+    }
+    let is_statement = |node: &&SyntaxNode| {
+        let kind = tree.language.kind_name(node.kind);
+        ["block", "declaration", "statement"].iter().any(|word| kind.contains(word)) && kind != "expression_statement"
     };
-    RewriteError::CaptureBrokenApart { line, what }
+    !new.iter().any(is_statement) || old.iter().any(is_statement)
 }
 
 /// Comments in what is replaced that no capture carries over.

@@ -113,6 +113,10 @@ fn check(language: LanguageId, constraint: &Constraint, slots: &Slots, depth: us
     if depth > DEPTH {
         return Err(QueryError::Invalid { field: "where", message: format!("Constraints nest at most {DEPTH} deep.") });
     }
+    if constraint.regex.is_none() && constraint.kind.is_none() && constraint.equals.is_none() && constraint.not.is_none() {
+        let message = "A constraint says nothing: give it a `regex`, a `kind`, `equals`, or `not`.".to_owned();
+        return Err(QueryError::Invalid { field: "where", message });
+    }
     let regex = constraint.regex.as_deref().map(|regex| {
         regex::bytes::RegexBuilder::new(regex).size_limit(1 << 20).build().map_err(|error| QueryError::Invalid {
             field: "where",
@@ -209,7 +213,7 @@ fn programs(language: LanguageId, pattern: &str, slots: &mut Slots) -> Result<Ve
             programs.push(program);
         }
     }
-    if programs.is_empty() { Err(attempts.unparsable(&source)) } else { Ok(programs) }
+    if programs.is_empty() { Err(attempts.unparsable(&source, None)) } else { Ok(programs) }
 }
 
 /// Asks filters of a match. `parents` is made where a rule looks up.

@@ -8,7 +8,7 @@ use crate::{
     QueryError,
     meta::{Kind, scan},
     query::Query,
-    reading::Source,
+    reading::{Fragment, Source},
     rules::list,
 };
 
@@ -25,6 +25,8 @@ pub(crate) enum Part {
 pub struct Template {
     /// Line by line, without the ends of lines.
     pub(crate) lines: Vec<Line>,
+    /// It is one expression, statement or definition, and so must be what it makes.
+    pub(crate) is_one: bool,
 }
 
 /// A line of a template.
@@ -51,6 +53,11 @@ impl Template {
             let written = meta.written();
             match meta.kind {
                 // Lower case, or one of a shell: text.
+                Kind::Bad(why)
+                    if text[meta.at.clone()].trim_start_matches('$').starts_with(|first: char| first.is_ascii_uppercase()) =>
+                {
+                    return Err(QueryError::Invalid { field: "rewrite", message: format!("{why}.") });
+                }
                 Kind::Bad(_) => continue,
                 _ if meta.bound().is_none() => {
                     return Err(QueryError::Unbound {
@@ -93,8 +100,11 @@ impl Template {
             from = meta.at.end;
         }
         parts.push(Part::Text(text[from..].to_owned()));
-        let strings = strings(query, &text);
-        Ok(Self { lines: lines(parts, &text, &strings) })
+        let source = Source::new(query.language, &text);
+        let fragment = scaffold(query.language).readings.iter().find_map(|rung| source.read(rung).ok());
+        let strings = fragment.as_ref().map_or_else(Vec::new, |fragment| strings(&source, fragment, &text));
+        let is_one = fragment.is_some_and(|fragment| is_one(&source, &fragment));
+        Ok(Self { lines: lines(parts, &text, &strings), is_one })
     }
 
     /// Whether matches are deleted.
@@ -114,6 +124,20 @@ impl Template {
         let mut parts = self.lines.iter().flat_map(|line| &line.parts);
         parts.any(|part| matches!(part, Part::One(used) | Part::Many(used) if used == name))
     }
+}
+
+/// Whether a template is one thing, and neither a run nor a list.
+fn is_one(source: &Source, fragment: &Fragment) -> bool {
+    let nodes = &fragment.syntax.nodes;
+    let [root] = fragment.roots[..] else { return false };
+    let is_run = fragment.holes.iter().any(|(hole, meta)| *hole == nodes[root].range() && source.metas[*meta].kind == Kind::Many);
+    let (mut is_list, mut at) = (false, root + 1);
+    while at < nodes[root].next as usize {
+        is_list |= !nodes[at].is_named() && &fragment.text[nodes[at].range()] == ",";
+        at = nodes[at].next as usize;
+    }
+    let kind = source.language.kind_name(nodes[root].kind);
+    !is_run && (!is_list || kind.contains("declaration"))
 }
 
 fn lines(parts: Vec<Part>, text: &str, strings: &[Range<usize>]) -> Vec<Line> {
@@ -152,17 +176,11 @@ fn lines(parts: Vec<Part>, text: &str, strings: &[Range<usize>]) -> Vec<Line> {
 }
 
 /// The strings of a template of more than one line, as far as it can be read.
-fn strings(query: &Query, text: &str) -> Vec<Range<usize>> {
-    if !text.contains('\n') {
-        return Vec::new();
-    }
-    let source = Source::new(query.language, text);
+fn strings(source: &Source, fragment: &Fragment, text: &str) -> Vec<Range<usize>> {
     // Blank ends were cut.
     let Some(lead) = text.find(&source.text) else { return Vec::new() };
-    let fragment = scaffold(query.language).readings.iter().find_map(|rung| source.read(rung).ok());
-    let Some(fragment) = fragment else { return Vec::new() };
     // The strings in the file that was read, by the number of their lines.
-    let strings = fragment.syntax.nodes.iter().filter(|node| node.is_named() && is_string(query.language.kind_name(node.kind)));
+    let strings = fragment.syntax.nodes.iter().filter(|node| node.is_named() && is_string(source.language.kind_name(node.kind)));
     strings
         .filter(|node| node.start as usize >= fragment.span.start && node.end as usize <= fragment.span.end)
         .map(|node| {

@@ -240,6 +240,45 @@ fn a_pattern_is_what_its_author_meant() {
 #[allow(clippy::type_complexity, reason = "a table")]
 const MATCHES: &[(LanguageId, &str, &str, &[&str], &[&str])] = &[
     (
+        GO,
+        "T{$$$A}",
+        "package p\nvar b = T{1, 2}\nvar c = T{}\nvar d = T{A: 1}\n",
+        &["T{1, 2}", "T{}", "T{A: 1}"],
+        &["A=[1|2]", "A=[]", "A=[A: 1]"],
+    ),
+    (
+        GO,
+        "T{A: $X, $$$R}",
+        "package p\nvar b = T{A: 1, B: 2, C: 3}\nvar c = T{B: 1}\n",
+        &["T{A: 1, B: 2, C: 3}"],
+        &["X=1 R=[B: 2|C: 3]"],
+    ),
+    (GO, "[]$T{$$$E}", "package p\nvar b = []int{1, 2}\n", &["[]int{1, 2}"], &["T=int E=[1|2]"]),
+    (
+        RUST,
+        "println!($$$A)",
+        "fn f() { println!(\"{}\", a.b > c); println!(); }",
+        &["println!(\"{}\", a.b > c)", "println!()"],
+        &["A=[\"{}\"|a|b|c]", "A=[]"],
+    ),
+    (RUST, "#[cfg($$$A)]", "#[cfg(feature = \"x\")]\nfn f() {}\n", &["#[cfg(feature = \"x\")]"], &["A=[feature|\"x\"]"]),
+    (
+        RUST,
+        "|$$$P| $B",
+        "fn f() { g(|_| a, |a, _| b, || c); }",
+        &["|_| a", "|a, _| b", "|| c"],
+        &["B=a P=[_]", "B=b P=[a|_]", "B=c P=[]"],
+    ),
+    (RUST, "let $X = $Y;", "fn f() { let _ = a; let b = c; }", &["let _ = a;", "let b = c;"], &["X=_ Y=a", "X=b Y=c"]),
+    (RUST, "[$A, $$$B]", "fn f() { g([0; 5], [1, 2]); }", &["[1, 2]"], &["A=1 B=[2]"]),
+    (
+        DART,
+        "$X.$M($$$A)",
+        "f() { this.g(); super.h(1); a.b(); }",
+        &["this.g()", "super.h(1)", "a.b()"],
+        &["X=this M=g A=[]", "X=super M=h A=[1]", "X=a M=b A=[]"],
+    ),
+    (
         DART,
         "if ($X != null) $X.dispose()",
         "void f() { if (a.b != null) a.b.dispose();\nif (a != null) b.dispose();\nif(\n  c !=\n null ) c\n  .dispose();\n// if (d != null) d.dispose();\nprint(\"if (d != null) d.dispose();\");\nif (this.e != null) this.e.dispose(); }",

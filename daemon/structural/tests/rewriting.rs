@@ -11,6 +11,7 @@ const TS: LanguageId = LanguageId::TYPESCRIPT;
 const PY: LanguageId = LanguageId::PYTHON;
 const DART: LanguageId = LanguageId::DART;
 const JAVA: LanguageId = LanguageId::JAVA;
+const C: LanguageId = LanguageId::C;
 const CPP: LanguageId = LanguageId::CPP;
 
 fn run(language: LanguageId, pattern: &str, template: &str, nested: Nested, text: &str) -> Result<Rewritten, RewriteError> {
@@ -23,6 +24,38 @@ fn run(language: LanguageId, pattern: &str, template: &str, nested: Nested, text
 
 /// A pattern, a template, a file, and what it becomes.
 const REWRITES: &[(LanguageId, &str, &str, &str, &str)] = &[
+    (TS, "thunk($A)", "() => $A", "x = thunk({ a: 1 })", "x = () => ({ a: 1 })"),
+    (TS, "un($A)", "$A", "un(function () { x })();", "(function () { x })();"),
+    (TS, "un($A)", "$A", "un({ a: 1 });", "({ a: 1 });"),
+    (TS, "call($F)", "$F()", "x = call(function(){})", "x = function(){}()"),
+    (TS, "not($$$A)", "!$$$A", "x = not(a || b)", "x = !(a || b)"),
+    (TS, "dbl($$$A)", "$$$A * 2", "x = dbl(a + b)", "x = (a + b) * 2"),
+    (
+        TS,
+        "console.log($A)",
+        "if (dev) { console.log($A) }",
+        "a();\nconsole.log(1);\nb();\n",
+        "a();\nif (dev) { console.log(1) };\nb();\n",
+    ),
+    (TS, "f($A)", "f(\n  $A\n)", "x(f(`a\r\n  b`))\ny\nz\n", "x(f(\n  `a\r\n  b`\n))\ny\nz\n"),
+    (TS, "debug", "", "f(a, debug /* why */, b);\ng(a,\n  debug\n);\n", "f(a, b);\ng(a\n);\n"),
+    (TS, "ctx", "ctx, opts", "f(ctx);", "f(ctx, opts);"),
+    (TS, "if ($C) { $$$B }", "$$$B", "if (a) { b(); c(); }\n", "b(); c();\n"),
+    (PY, "log($A)", "", "x = 1\nlog(2); y()\n", "x = 1\ny()\n"),
+    (
+        PY,
+        "log($A)",
+        "",
+        "def f():\n    x()\n    log(1)\n\ndef g():\n    log(2)\n    y()\n",
+        "def f():\n    x()\n\ndef g():\n    y()\n",
+    ),
+    (
+        GO,
+        "log($A)",
+        "",
+        "package p\n\nfunc f() {\n\tlog(1)\n}\n\nfunc g() {\n\ta()\n\tlog(2)\n}\n",
+        "package p\n\nfunc f() {\n}\n\nfunc g() {\n\ta()\n}\n",
+    ),
     (CPP, "class $C { $$$B };", "struct $C { $$$B };", "class A { int a; };\n", "struct A { int a; };\n"),
     (
         DART,
@@ -202,4 +235,56 @@ fn names_of_a_template_are_bound_by_the_pattern() {
     }
     // Lower case is text.
     assert!(Template::new("$a + $A", &query).is_ok());
+}
+
+/// A pattern, a template and a file whose rewriting would parse and mean something else, or would be no program.
+const REFUSED: &[(LanguageId, &str, &str, &str)] = &[
+    (TS, "console.log($$$A)", "", "while (x()) console.log(1);\ny();"),
+    (TS, "console.log($$$A)", "", "if (a) console.log(3);\nx();"),
+    (TS, "console.log($$$A)", "", "x = () => console.log(7);\ny = 1"),
+    (TS, "a($$$A)", "", "x = b ||\n  a(1);\ny()"),
+    (C, "log($A);", "", "int f() {\n  if (a)\n    log(1);\n  return;\n}\n"),
+    (JAVA, "log($A);", "", "class A { void f() {\n  for (;;) log(1);\n  g();\n} }\n"),
+    (PY, "def $F($$$A): $$$B", "async def $F($$$A): $$$B", "def f(a):\n    x\n    y\n"),
+    (PY, "class $C: $$$B", "class $C(Base): $$$B", "class A:\n    def f(self): pass\n    def g(self): pass\n"),
+    (PY, "log($A)", "", "def f():\n    log(1)\ndef g():\n    x\n"),
+    (PY, "if DEBUG: $$$B", "", "def f():\n    if DEBUG:\n        a()\n"),
+    (PY, "log($A)", "", "if a: log(1)\nx()\n"),
+    (TS, "f($A);", "if (b) x($A);", "if (a) f(1); else g();"),
+    (C, "f($A);", "if (b) x($A);", "void g() { if (a) f(1); else h(); }"),
+    (TS, "not($$$A)", "!$$$A", "not(a, b)"),
+    (TS, "un($A)", "$A", "a\nun((b))"),
+    (TS, "un($A)", "$A", "const q = 1\nun(`b`)"),
+    (TS, "f(() => { $S })", "x = $S + 1", "f(() => { a; })"),
+];
+
+#[test]
+fn what_would_mean_something_else_is_refused() {
+    for (language, pattern, template, text) in REFUSED {
+        let error = run(*language, pattern, template, Nested::Outermost, text);
+        let refused = matches!(error, Err(RewriteError::CaptureBrokenApart { .. } | RewriteError::SyntaxErrors { .. }));
+        assert!(refused, "{pattern} -> {template} on {text}: {error:?}");
+    }
+}
+
+#[test]
+fn a_file_of_many_matches_takes_time_by_their_number() {
+    let text = "old(1);\n".repeat(20_000);
+    for (template, nested) in [("fresh($A)", Nested::Outermost), ("fresh($A)", Nested::Recurse), ("", Nested::Outermost)] {
+        let start = std::time::Instant::now();
+        let done = run(TS, "old($A)", template, nested, &text).unwrap();
+        assert_eq!(done.sites.len(), 20_000);
+        assert!(start.elapsed() < std::time::Duration::from_secs(30), "{:?}", start.elapsed());
+    }
+    let spec = Spec { pattern: Some("old($A)".to_owned()), ..Spec::default() };
+    let query = Query::new(TS, &spec).unwrap();
+    let template = Template::new("fresh($A)", &query).unwrap();
+    let syntax = Syntax::parse(TS, text.as_bytes(), PARSE_LIMITS, &|| false).unwrap();
+    let asked = std::cell::Cell::new(0);
+    let cancelled = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 200
+    };
+    let ended = rewrite(&query, &template, Nested::Outermost, &syntax, &text, &cancelled);
+    assert!(matches!(ended, Err(RewriteError::Find(ccd_structural::FindError::Cancelled) | RewriteError::Parse(_))), "{ended:?}");
 }

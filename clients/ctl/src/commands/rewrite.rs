@@ -72,8 +72,8 @@ pub(crate) async fn run(session: &Session, args: Args) -> Result<Exit, Failure> 
         true => render::stage(&Stage { stage_id: None, ..stage.clone() }, options),
         false => render::stage(stage, options),
     };
-    // As JSON one answer is printed: that of the last call.
-    if !(session.json && args.yes && id.is_some()) {
+    // The answer of the last call shows what was done.
+    if !(args.yes && !dry && id.is_some()) {
         session.print::<Edit>(&raw, text)?;
     }
     let Some(id) = id else { return Ok(Exit::Refused) };
