@@ -303,6 +303,7 @@ fn crates_depend_in_one_direction() {
         ("ccd-framing", &[]),
         ("ccd-process", &[]),
         ("ccd-diagnostics", &[]),
+        ("ccd-lsp", &["ccd-diagnostics", "ccd-framing", "ccd-process", "ccd-text"]),
         ("ccd-patch", &["ccd-text"]),
         ("ccd-files", &["ccd-text"]),
         ("ccd-grammars", &["ccd-text"]),
