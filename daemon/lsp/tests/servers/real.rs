@@ -1,5 +1,4 @@
-//! Real servers. They are looked for in `REAL_SERVERS_PREFIX`, or in `servers` below `CCD_TOOLS`; a test whose server is
-//! missing fails and says so.
+//! Real servers, in `servers` below `CCD_TOOLS`, where `tests/servers` puts them; a test whose server is missing fails and says so.
 
 use std::{fs, time::Instant};
 
@@ -10,12 +9,11 @@ use crate::world::{Told, World};
 
 /// A project, and the server's programs first in the `PATH`.
 fn world(server: &str, files: &[(&str, &str)]) -> World {
-    let of_tools = || std::env::var("CCD_TOOLS").map(|tools| format!("{tools}/servers"));
-    let prefix = std::env::var("REAL_SERVERS_PREFIX").or_else(|_| of_tools()).unwrap_or_default();
-    let bin = format!("{prefix}/bin");
+    let tools = std::env::var("CCD_TOOLS").expect("CCD_TOOLS is not set: run ./tests/run, which gets what the tests need");
+    let bin = format!("{tools}/servers/bin");
     assert!(
         fs::metadata(format!("{bin}/{server}")).is_ok(),
-        "{server} is not in {bin}: install the language servers, and set REAL_SERVERS_PREFIX to their folder"
+        "{server} is not in {bin}: install it with tests/servers {tools}/servers"
     );
     let mut world = World::new(Settings::default());
     let path = format!("{bin}:{}", std::env::var("PATH").unwrap());
