@@ -17,10 +17,24 @@ pub(crate) struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// The extent of a node without blanks and separators at its end.
+    /// The extent of a node without blanks around it and separators at its end.
     pub(crate) fn extent(&self, node: &SyntaxNode) -> Range<usize> {
         let range = node.range();
-        range.start..range.start + self.text[range.clone()].trim_end_matches(is_loose).len()
+        let text = &self.text[range.clone()];
+        let start = range.start + text.len() - text.trim_start().len();
+        start..range.start + text.trim_end_matches(is_loose).len().max(start - range.start)
+    }
+
+    /// Past blanks, and comments.
+    fn past_comments(&self, mut at: usize) -> usize {
+        loop {
+            at += self.text[at..].len() - self.text[at..].trim_start().len();
+            let comment = self.at(at).find(|&node| self.syntax.nodes[node].is_extra());
+            match comment.map(|node| self.syntax.nodes[node].range().end) {
+                Some(end) if end > at => at = end,
+                _ => return at,
+            }
+        }
     }
 
     /// The nodes that begin at a byte, the outermost first.
@@ -87,9 +101,14 @@ fn has_counterpart(old: &Page<'_>, new: &Page<'_>, at: usize, touching: &[Moved]
     let node = &old.syntax.nodes[at];
     let extent = old.extent(node);
     let place = |extent: &Range<usize>| {
-        let start = carried(extent.start, moved, false);
-        let start = start + new.text[start..].len() - new.text[start..].trim_start().len();
-        let end = carried(extent.end, moved, true).max(start);
+        let first = touching.iter().find(|(before, _)| before.end >= extent.start);
+        let start = carried(extent.start, moved);
+        let start = match first {
+            // What follows on what was deleted may be a comment, which belongs to no node.
+            Some((before, after)) if after.is_empty() && before.start <= extent.start => new.past_comments(start),
+            _ => start + new.text[start..].len() - new.text[start..].trim_start().len(),
+        };
+        let end = carried(extent.end, moved).max(start);
         start..start + new.text[start..end].trim_end_matches(is_loose).len()
     };
     let Range { start, end } = place(&extent);
@@ -115,20 +134,27 @@ fn has_counterpart(old: &Page<'_>, new: &Page<'_>, at: usize, touching: &[Moved]
         let left = children.filter(|child| !is_on_the_way(child) && !touched(child, |moved| &moved.1));
         left.eq(others.iter().cloned())
     };
-    if at == 0 { is_counterpart(0) } else { new.at(start).any(is_counterpart) }
+    if at == 0 {
+        return is_counterpart(0);
+    }
+    // What was wrapped around one thing is gone with the rest: a definition without its decorator.
+    let collapsed = || {
+        let [other] = &others[..] else { return false };
+        touching.iter().all(|(_, after)| after.is_empty())
+            && new.at(other.start).any(|at| new.extent(&new.syntax.nodes[at]) == *other)
+    };
+    new.at(start).any(is_counterpart) || collapsed()
 }
 
-/// Where a place of the old text is in the new one; `end`: it is the end of something.
-fn carried(place: usize, moved: &[Moved], end: bool) -> usize {
-    let next = moved.partition_point(|(before, _)| before.end < place || (before.end == place && !end));
-    if let Some((before, after)) = moved.get(next)
-        && before.start < place
-        && place <= before.end
-    {
-        return if place == before.end || !end { after.end } else { after.start };
-    }
-    match moved[..next].last() {
-        Some((before, after)) => place - before.end + after.end,
-        None => place,
+/// Where a place of the old text is in the new one; the end of a replacement for one inside it: what a node has there beside
+/// what is replaced are blanks and separators.
+fn carried(place: usize, moved: &[Moved]) -> usize {
+    let next = moved.partition_point(|(before, _)| before.end < place);
+    match moved.get(next) {
+        Some((before, after)) if before.start < place => after.end,
+        _ => match moved[..next].last() {
+            Some((before, after)) => place - before.end + after.end,
+            None => place,
+        },
     }
 }

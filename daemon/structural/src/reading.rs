@@ -90,8 +90,8 @@ impl Source {
         }
         if respell {
             ways.extend(ways.clone().into_iter().map(|(end, _)| (end, true)));
-            // Nothing is lacking after a block, as a rule.
-            if self.text.ends_with('}') {
+            // Nothing is lacking after a block, as a rule, nor after what may be a statement.
+            if self.text.ends_with('}') || self.metas.last().is_some_and(|meta| meta.at.end == self.text.len()) {
                 ways.sort_by_key(|(end, _)| !end.is_empty());
             }
         }

@@ -201,7 +201,8 @@ impl Work<'_> {
         let separator = |at: usize| matches!(text.as_bytes()[at], b',' | b';');
         let ends = self.query.ends_in_separator() || self.template.ends_with(&[',', ';']);
         // A separator that neither the pattern nor the template has stays where it is.
-        if !ends && range.len() > 1 && separator(range.end - 1) {
+        let last = found.captures.iter().any(|(name, capture)| capture.end == range.end && self.template.uses(name));
+        if !ends && !last && range.len() > 1 && separator(range.end - 1) {
             range.end -= 1;
             range.end = range.start + text[range.clone()].trim_end().len();
         }
@@ -413,7 +414,11 @@ fn is_whole(
     let outer = end + text[end..].len() - text[end..].trim_start_matches(loose).len();
     let fits = |node: &SyntaxNode| (inner..=outer).contains(&(node.end as usize));
     let nodes = &tree.nodes;
-    let exact: Vec<usize> = after.at(start).filter(|&at| at > 0 && fits(&nodes[at])).collect();
+    // Text between tags begins with its blanks.
+    let starts = [start, placed.range.start];
+    let starts = if starts[0] == starts[1] { &starts[..1] } else { &starts[..] };
+    let exact: Vec<usize> = starts.iter().flat_map(|&start| after.at(start)).filter(|&at| at > 0 && fits(&nodes[at])).collect();
+    let row = || starts.iter().any(|&start| is_row(after, parents, start, inner..=outer));
     // The grammar takes braces after an arrow for an object; JavaScript does not.
     let kind = |at: usize| tree.language.kind_name(nodes[at].kind);
     if !wrapped && exact.iter().any(|&at| kind(at) == "object" && kind(parents[at] as usize) == "arrow_function") {
@@ -443,8 +448,8 @@ fn is_whole(
                 && means_the_same(tree, &old, new.collect())
         }
         What::Whole if !exact.is_empty() => true,
-        What::Whole => !template.is_one && is_row(after, parents, start, inner..=outer),
-        What::Run(_) => !exact.is_empty() || is_row(after, parents, start, inner..=outer),
+        What::Whole => !template.is_one && row(),
+        What::Run(_) => !exact.is_empty() || row(),
     }
 }
 

@@ -6,6 +6,8 @@ use ccd_grammars::{LanguageId, PARSE_LIMITS, Syntax};
 use ccd_structural::{Nested, Query, RewriteError, Rewritten, Spec, Template, rewrite};
 
 const RUST: LanguageId = LanguageId::RUST;
+const TSX: LanguageId = LanguageId::TSX;
+const JS: LanguageId = LanguageId::JAVASCRIPT;
 const GO: LanguageId = LanguageId::GO;
 const TS: LanguageId = LanguageId::TYPESCRIPT;
 const PY: LanguageId = LanguageId::PYTHON;
@@ -15,7 +17,9 @@ const C: LanguageId = LanguageId::C;
 const CPP: LanguageId = LanguageId::CPP;
 
 fn run(language: LanguageId, pattern: &str, template: &str, nested: Nested, text: &str) -> Result<Rewritten, RewriteError> {
-    let spec = Spec { pattern: Some(pattern.to_owned()), ..Spec::default() };
+    // An attribute is an assignment too.
+    let reading = pattern.starts_with("id=").then(|| "jsx_attribute".to_owned());
+    let spec = Spec { pattern: Some(pattern.to_owned()), reading, ..Spec::default() };
     let query = Query::new(language, &spec).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
     let template = Template::new(template, &query).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
     let syntax = Syntax::parse(language, text.as_bytes(), PARSE_LIMITS, &|| false).unwrap();
@@ -24,6 +28,64 @@ fn run(language: LanguageId, pattern: &str, template: &str, nested: Nested, text
 
 /// A pattern, a template, a file, and what it becomes.
 const REWRITES: &[(LanguageId, &str, &str, &str, &str)] = &[
+    (TS, "f();", "g();", "if (a) f();\nc();\n", "if (a) g();\nc();\n"),
+    (TS, "return $X;", "return 1;", "function f() { if (a) return b; }\n", "function f() { if (a) return 1; }\n"),
+    (TS, "f($X);", "g($X);", "for (const x of y) f(x);\nc();\n", "for (const x of y) g(x);\nc();\n"),
+    (TS, "y();", "{ y(); z(); }", "while (x) y();\n", "while (x) { y(); z(); }\n"),
+    (
+        TS,
+        "e();",
+        "throw new X();",
+        "if (a) b();\nelse if (c) d();\nelse e();\n",
+        "if (a) b();\nelse if (c) d();\nelse throw new X();\n",
+    ),
+    (
+        C,
+        "return $X;",
+        "return g($X);",
+        "int f() {\n  if (a)\n    return 1;\n  return 2;\n}\n",
+        "int f() {\n  if (a)\n    return g(1);\n  return g(2);\n}\n",
+    ),
+    (
+        C,
+        "LOG($$$A);",
+        "log_debug($$$A);",
+        "void f() {\n\tfor (i = 0; i < n; i++)\n\t\tLOG(\"x\", i);\n}\n",
+        "void f() {\n\tfor (i = 0; i < n; i++)\n\t\tlog_debug(\"x\", i);\n}\n",
+    ),
+    (
+        TS,
+        "break;",
+        "return 0;",
+        "function f(s) {\n  switch (s) {\n    case 0:\n      g();\n      break;\n    default:\n      h();\n  }\n}\n",
+        "function f(s) {\n  switch (s) {\n    case 0:\n      g();\n      return 0;\n    default:\n      h();\n  }\n}\n",
+    ),
+    (
+        TS,
+        "log($$$A);",
+        "if (D) {\n  log($$$A);\n}",
+        "switch (s) {\n  case 0:\n    log(1);\n  default:\n    log(2);\n}\n",
+        "switch (s) {\n  case 0:\n    if (D) {\n      log(1);\n    }\n  default:\n    if (D) {\n      log(2);\n    }\n}\n",
+    ),
+    (TS, "if ($C) $S", "if ($C) { $S }", "if (user) log(1);\nx();\n", "if (user) { log(1); }\nx();\n"),
+    (
+        JS,
+        "while ($C) $S",
+        "while ($C) { $S }",
+        "if (sum)\n  while (x) g();\nelse h();\n",
+        "if (sum)\n  while (x) { g(); }\nelse h();\n",
+    ),
+    (
+        C,
+        "for ($I; $C; $U) $B",
+        "$I;\nwhile ($C) {\n\t$B\n\t$U;\n}",
+        "void f() {\n\tfor (i = 0; i < n; i++)\n\t\tg(i);\n}\n",
+        "void f() {\n\ti = 0;\n\twhile (i < n) {\n\t\tg(i);\n\t\ti++;\n\t}\n}\n",
+    ),
+    (TSX, "id=\"x\"", "id=\"y\"", "const a = <p id=\"x\">\n  Hi\n</p>;\n", "const a = <p id=\"y\">\n  Hi\n</p>;\n"),
+    (TSX, "<p $$$A>$$$C</p>", "<q $$$A>$$$C</q>", "const a = <p id=\"x\">\n  Hi\n</p>;\n", "const a = <q id=\"x\">\n  Hi</q>;\n"),
+    (GO, "x()", "", "package main\n\nfunc f() {\n\tx() // m\n\ty()\n}\n", "package main\n\nfunc f() {\n\t// m\n\ty()\n}\n"),
+    (PY, "@a", "", "@a\ndef f(): pass\n", "def f(): pass\n"),
     (TS, "thunk($A)", "() => $A", "x = thunk({ a: 1 })", "x = () => ({ a: 1 })"),
     (TS, "un($A)", "$A", "un(function () { x })();", "(function () { x })();"),
     (TS, "un($A)", "$A", "un({ a: 1 });", "({ a: 1 });"),
@@ -175,10 +237,14 @@ const REWRITES: &[(LanguageId, &str, &str, &str, &str)] = &[
 
 #[test]
 fn a_rewrite_makes_code_that_could_have_been_typed() {
+    let mut wrong = Vec::new();
     for (language, pattern, template, text, expected) in REWRITES {
-        let done = run(*language, pattern, template, Nested::Outermost, text);
-        assert_eq!(done.map(|done| done.text).as_deref(), Ok(*expected), "{pattern} -> {template}");
+        let done = run(*language, pattern, template, Nested::Outermost, text).map(|done| done.text);
+        if done.as_deref() != Ok(*expected) {
+            wrong.push(format!("{pattern} -> {template} on {text:?}:\n  {done:?}\n  {expected:?}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
