@@ -34,7 +34,7 @@ pub struct Scaffold {
     /// Tokens that belong to what stands before them in a list, and end nothing.
     #[serde(default)]
     pub glue: Vec<String>,
-    /// Groups of kinds that differ only in how they are quoted.
+    /// Groups of kinds that differ only in how they are written: quotes, parameters with and without types.
     #[serde(default)]
     pub alike: Vec<Vec<String>>,
     /// Other spellings of a metavariable, `%` for its name, for places where no identifier can stand.

@@ -16,6 +16,8 @@ pub(crate) struct Loose {
     pub(crate) semicolon: bool,
     /// The list holds tokens that are not parsed: each is as good as a node.
     pub(crate) tokens: bool,
+    /// The list is the head of a loop, where a declaration may hold the semicolon that stands after an expression.
+    pub(crate) head: bool,
 }
 
 /// A step.
@@ -63,6 +65,8 @@ pub(crate) struct Program {
     pub(crate) tokens: Vec<Vec<u8>>,
     /// The last token, if the pattern ends in a separator.
     pub(crate) ends_in_separator: bool,
+    /// Slots whose text is told without the semicolon at its end.
+    pub(crate) cut: Vec<u16>,
     /// The kinds of its roots.
     pub(crate) kind: String,
 }
@@ -106,6 +110,7 @@ struct Writer<'a> {
     source: &'a Source,
     holes: &'a [Hole],
     slots: &'a mut Slots,
+    cut: Vec<u16>,
 }
 
 /// Writes the steps of a fragment.
@@ -120,6 +125,7 @@ pub(crate) fn compile(source: &Source, fragment: &Fragment, slots: &mut Slots) -
         source,
         holes: &fragment.holes,
         slots,
+        cut: Vec::new(),
     };
     let mut ops = Vec::new();
     let run = fragment.roots.len() > 1;
@@ -152,7 +158,8 @@ pub(crate) fn compile(source: &Source, fragment: &Fragment, slots: &mut Slots) -
     let (literals, tokens) = texts(&writer, &fragment.roots);
     let end = fragment.roots.last().map_or(0, |&root| fragment.syntax.nodes[root].range().end).min(fragment.span.end);
     let ends_in_separator = matches!(fragment.text.as_bytes()[end - 1], b',' | b';');
-    Ok(Program { pending: pending(&ops), ops, run, literals, tokens, ends_in_separator, kind: kinds.join(" ") })
+    let cut = writer.cut;
+    Ok(Program { cut, pending: pending(&ops), ops, run, literals, tokens, ends_in_separator, kind: kinds.join(" ") })
 }
 
 /// The steps for any node of a kind.
@@ -165,6 +172,7 @@ pub(crate) fn of_kind(kind: u16, name: &str) -> Program {
         literals: Vec::new(),
         tokens: Vec::new(),
         ends_in_separator: false,
+        cut: Vec::new(),
         kind: name.to_owned(),
     }
 }
@@ -227,6 +235,14 @@ impl Writer<'_> {
         (self.source.metas[meta].kind == Kind::Many).then_some(meta)
     }
 
+    /// The one metavariable of a statement that is it and a semicolon.
+    fn ended(&self, at: usize) -> Option<usize> {
+        match self.children(at)[..] {
+            [first, end] if self.name(end) == ";" => self.meta(first),
+            _ => None,
+        }
+    }
+
     /// Where a list holds a run, separators do not count: an empty run has none. Between statements they never do.
     fn loose(&self, parent: Option<usize>, children: &[usize]) -> Loose {
         let positional = parent.is_some_and(|at| self.name(at).starts_with("for_"));
@@ -235,7 +251,12 @@ impl Writer<'_> {
         let opaque = |at: usize| scaffold(self.language).opaque.iter().any(|kind| kind == self.name(at));
         // A list is separated by one of the two.
         let has = |token: &str| children.iter().any(|&child| self.name(child) == token);
-        Loose { comma: runs && !has(";"), semicolon: (runs && !has(",")) || statements, tokens: parent.is_some_and(opaque) }
+        Loose {
+            comma: runs && !has(";"),
+            semicolon: (runs && !has(",")) || statements,
+            tokens: parent.is_some_and(opaque),
+            head: positional,
+        }
     }
 
     fn slot(&mut self, meta: usize) -> Result<Option<u16>, String> {
@@ -258,8 +279,14 @@ impl Writer<'_> {
             let slot = self.slot(meta)?;
             return Ok(Some(Some(if self.is_thin(at) { Op::ManyIn { kind: node.kind, slot } } else { Op::Many { slot } })));
         }
-        if let Some(meta) = self.meta(at) {
-            return Ok(Some(Some(Op::One { slot: self.slot(meta)? })));
+        // The last is the body.
+        let head = loose.head && !rest.is_empty();
+        if let Some(meta) = self.meta(at).or_else(|| self.ended(at).filter(|_| head)) {
+            let slot = self.slot(meta)?;
+            if head {
+                self.cut.extend(slot);
+            }
+            return Ok(Some(Some(Op::One { slot })));
         }
         if node.kind == SyntaxNode::GAP {
             return Ok(Some(Some(Op::Gap { text: text.into() })));
@@ -270,6 +297,7 @@ impl Writer<'_> {
             return Ok(Some(match name {
                 "," if loose.comma => None,
                 ";" if loose.semicolon => None,
+                ";" if loose.head => Some(Op::Optional { kind: node.kind }),
                 "," | ";" if rest.iter().all(closes) => Some(Op::Optional { kind: node.kind }),
                 "\"" | "'" => Some(Op::Quote),
                 _ => Some(Op::Token { kind: node.kind, closes: closes(&at) }),

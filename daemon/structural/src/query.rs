@@ -383,7 +383,9 @@ impl Query {
     /// Searches a file for one of [`Self::readings`] (0 where there are none).
     pub fn find(&self, reading: usize, syntax: &Syntax, text: &[u8], cancelled: &dyn Fn() -> bool) -> Result<Found, FindError> {
         let mut matches = Vec::new();
-        self.each(reading, syntax, text, cancelled, &mut |machine, held| matches.push(self.matched(machine, held)))?;
+        self.each(reading, syntax, text, cancelled, &mut |machine, held| {
+            matches.push(self.matched(&self.programs[reading], machine, held))
+        })?;
         matches.sort_by_key(|found| (found.range.start, found.range.end));
         Ok(Found { matches, macro_bodies: self.macro_bodies(&self.programs[reading], syntax, text) })
     }
@@ -446,11 +448,16 @@ impl Query {
         Ok(())
     }
 
-    fn matched(&self, machine: &Machine<'_>, held: &Held<'_>) -> Match {
+    fn matched(&self, program: &Program, machine: &Machine<'_>, held: &Held<'_>) -> Match {
         let (mut captures, mut multi) = (Vec::new(), Vec::new());
-        for ((name, many), bound) in self.names().iter().zip(held.slots) {
+        for (slot, ((name, many), bound)) in self.names().iter().zip(held.slots).enumerate() {
             let Some(bound) = *bound else { continue };
-            let span = (bound.0 < bound.1).then(|| machine.span(bound));
+            let mut span = (bound.0 < bound.1).then(|| machine.span(bound));
+            if let Some(span) =
+                span.as_mut().filter(|span| program.cut.contains(&(slot as u16)) && machine.text[span.end - 1] == b';')
+            {
+                span.end = span.start + machine.text[span.start..span.end - 1].trim_ascii_end().len();
+            }
             if *many {
                 let of = |at: u32| machine.span((at, machine.syntax.nodes[at as usize].next));
                 let items = machine.items(bound).into_iter().map(of).collect();

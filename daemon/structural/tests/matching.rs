@@ -240,6 +240,48 @@ fn a_pattern_is_what_its_author_meant() {
 #[allow(clippy::type_complexity, reason = "a table")]
 const MATCHES: &[(LanguageId, &str, &str, &[&str], &[&str])] = &[
     (
+        JAVA,
+        "($$$P) -> $B",
+        "class A { void f() { g(() -> {}, (int q) -> r, (a, b) -> c); } }",
+        &["() -> {}", "(int q) -> r", "(a, b) -> c"],
+        &["B={} P=[]", "B=r P=[int q]", "B=c P=[a|b]"],
+    ),
+    (
+        TS,
+        "for ($A; $B; $C) { $$$D }",
+        "for (let i = 0; i < n; i++) { a(); }\nfor (i = 0; i < n; i++) {}\nfor (;;) {}\n",
+        &["for (let i = 0; i < n; i++) { a(); }", "for (i = 0; i < n; i++) {}"],
+        &["A=let i = 0 B=i < n C=i++ D=[a();]", "A=i = 0 B=i < n C=i++ D=[]"],
+    ),
+    (
+        C,
+        "for ($A; $B; $C) { $$$D }",
+        "void f() { for (int i = 0; i < n; i++) { a(); } for (i = 0; i < n; i++) {} for (;;) {} }",
+        &["for (int i = 0; i < n; i++) { a(); }", "for (i = 0; i < n; i++) {}"],
+        &["A=int i = 0 B=i < n C=i++ D=[a();]", "A=i = 0 B=i < n C=i++ D=[]"],
+    ),
+    (
+        JAVA,
+        "for ($A; $B; $C) { $$$D }",
+        "class A { void f() { for (int i = 0; i < n; i++) { a(); } for (;;) {} } }",
+        &["for (int i = 0; i < n; i++) { a(); }"],
+        &["A=int i = 0 B=i < n C=i++ D=[a();]"],
+    ),
+    (
+        DART,
+        "for ($A; $B; $C) { $$$D }",
+        "void f() { for (var i = 0; i < n; i++) { a(); } }",
+        &["for (var i = 0; i < n; i++) { a(); }"],
+        &["A=var i = 0 B=i < n C=i++ D=[a();]"],
+    ),
+    (
+        GO,
+        "for $A; $B; $C { $$$D }",
+        "package p\nfunc f() { for i := 0; i < n; i++ { a() } }\n",
+        &["for i := 0; i < n; i++ { a() }"],
+        &["A=i := 0 B=i < n C=i++ D=[a()]"],
+    ),
+    (
         GO,
         "T{$$$A}",
         "package p\nvar b = T{1, 2}\nvar c = T{}\nvar d = T{A: 1}\n",
