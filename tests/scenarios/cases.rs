@@ -18,6 +18,18 @@ fn cases(kind: &str) -> Option<PathBuf> {
     Some(folder?.join(kind))
 }
 
+/// The cases of a kind that are a file each, by name.
+fn json_cases(kind: &str) -> Option<Vec<(String, Value)>> {
+    let mut paths: Vec<PathBuf> = fs::read_dir(cases(kind)?).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    paths.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        (name, serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap())
+    };
+    Some(paths.into_iter().map(read).collect())
+}
+
 fn files(tree: &BTreeMap<String, String>) -> BTreeMap<&String, &String> {
     tree.iter().filter(|(_, what)| *what != "folder").collect()
 }
@@ -79,17 +91,12 @@ fn the_corpus_of_patches_gives_its_trees() {
 
 #[test]
 fn recorded_patches_are_answered_as_recorded() {
-    let Some(cases) = cases("patch-cases") else { return };
+    let Some(cases) = json_cases("patch-cases") else { return };
     let folders = Folders::new();
     let daemon = folders.start();
     let mut client = daemon.connect();
-    let mut paths: Vec<PathBuf> = fs::read_dir(&cases).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
-    paths.sort();
     let mut failed = Vec::new();
-    for (at, path) in paths.iter().enumerate() {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let case: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    for (at, (name, case)) in cases.iter().enumerate() {
         let root = folders.path(&format!("case{at}"));
         fs::create_dir_all(&root).unwrap();
         for (rel, bytes) in case["files"].as_object().unwrap() {
@@ -137,8 +144,8 @@ fn recorded_patches_are_answered_as_recorded() {
             }
         }
     }
-    println!("{} of {} cases agree", paths.len() - failed.len(), paths.len());
-    assert!(!paths.is_empty() && failed.is_empty(), "{failed:#?}");
+    println!("{} of {} cases agree", cases.len() - failed.len(), cases.len());
+    assert!(!cases.is_empty() && failed.is_empty(), "{failed:#?}");
 }
 
 /// The byte offset of a place of an answer.
@@ -170,17 +177,12 @@ fn differing(source: &str, found: &Value, expect: &Value) -> Option<String> {
 
 #[test]
 fn recorded_patterns_find_and_rewrite_as_recorded() {
-    let Some(cases) = cases("astgrep-cases") else { return };
+    let Some(cases) = json_cases("astgrep-cases") else { return };
     let folders = Folders::new();
     let daemon = folders.start();
     let mut client = daemon.connect();
-    let mut paths: Vec<PathBuf> = fs::read_dir(&cases).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
-    paths.sort();
     let mut failed = Vec::new();
-    for (at, path) in paths.iter().enumerate() {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let case: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    for (at, (name, case)) in cases.iter().enumerate() {
         let (source, language) = (case["source"].as_str().unwrap(), case["language"].as_str().unwrap());
         let ending = match language {
             "rust" => "rs",
@@ -232,8 +234,8 @@ fn recorded_patterns_find_and_rewrite_as_recorded() {
             failed.push(format!("{name}: {now:?} is not {} ({staged}, {accepted})", expect["result"]));
         }
     }
-    println!("{} of {} cases of shapes agree", paths.len() - failed.len(), paths.len());
-    assert!(!paths.is_empty() && failed.is_empty(), "{failed:#?}");
+    println!("{} of {} cases of shapes agree", cases.len() - failed.len(), cases.len());
+    assert!(!cases.is_empty() && failed.is_empty(), "{failed:#?}");
 }
 
 fn octal(mode: &Value) -> u32 {

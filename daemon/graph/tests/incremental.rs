@@ -1,12 +1,14 @@
 //! An index that was kept up to date says the same as one made now, and costs what changed.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod numbers;
 mod project;
 
 use std::{fs, path::PathBuf};
 
 use ccd_corpus::Cancel;
 use ccd_graph::{Freshness, IndexRequest, QueryError, SearchQuery};
+use numbers::Numbers;
 use project::Project;
 
 fn small() -> Project {
@@ -105,16 +107,6 @@ fn what_super_means_follows_from_the_whole_chain_of_bases() {
         ("web/two.ts", Some("export class One { constructor() {} }\nexport class Low extends One {}\n")),
         ("web/two.ts", None),
     ]);
-}
-
-/// A small generator of numbers, so that a failure repeats.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
 }
 
 #[test]

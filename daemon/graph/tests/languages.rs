@@ -2,9 +2,11 @@
 //! candidates by name elsewhere: Dart, C, C++ and Java.
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
+mod numbers;
 mod project;
 
 use expect_test::expect;
+use numbers::Numbers;
 use project::Project;
 
 #[test]
@@ -359,16 +361,6 @@ void main2() {}
           2:42 Calls main.adds -> Exact lib/cart.dart#function:main2
     "#]]);
     assert_eq!(project.caller_names("Store.use"), ["Cart.check Candidate", "Cart.check Candidate"]);
-}
-
-/// A small generator of numbers, so that a failure repeats.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
 }
 
 #[test]

@@ -11,12 +11,12 @@ use ccd_grammars::{Syntax, SyntaxNode, scaffold};
 pub(crate) type Moved = (Range<usize>, Range<usize>);
 
 /// A tree and its text.
-pub(crate) struct Page<'a> {
+pub(crate) struct Around<'a> {
     pub(crate) syntax: &'a Syntax,
     pub(crate) text: &'a str,
 }
 
-impl Page<'_> {
+impl Around<'_> {
     /// The extent of a node without blanks around it and separators at its end.
     pub(crate) fn extent(&self, node: &SyntaxNode) -> Range<usize> {
         let range = node.range();
@@ -64,7 +64,7 @@ fn is_loose(character: char) -> bool {
 
 /// Checks that every node of the old tree that holds a replacement has a counterpart with the same other children; gives the
 /// number of a replacement where that is not so. `moved` is in order.
-pub(crate) fn unchanged(old: &Page<'_>, new: &Page<'_>, moved: &[Moved]) -> Result<(), usize> {
+pub(crate) fn unchanged(old: &Around<'_>, new: &Around<'_>, moved: &[Moved]) -> Result<(), usize> {
     let nodes = &old.syntax.nodes;
     let mut at = 0;
     while at < nodes.len() {
@@ -97,7 +97,7 @@ pub(crate) fn unchanged(old: &Page<'_>, new: &Page<'_>, moved: &[Moved]) -> Resu
     Ok(())
 }
 
-fn has_counterpart(old: &Page<'_>, new: &Page<'_>, at: usize, touching: &[Moved], moved: &[Moved]) -> bool {
+fn has_counterpart(old: &Around<'_>, new: &Around<'_>, at: usize, touching: &[Moved], moved: &[Moved]) -> bool {
     let node = &old.syntax.nodes[at];
     let extent = old.extent(node);
     let place = |extent: &Range<usize>| {

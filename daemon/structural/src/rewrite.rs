@@ -7,7 +7,7 @@ use rustc_hash::FxHashSet;
 
 use crate::{
     FindError, Match, Nested, RewriteError, Rewritten,
-    around::{Moved, Page as Around, unchanged},
+    around::{Around, Moved, unchanged},
     query::Query,
     render::{Edit, Edits, Marks, Page, Put, What},
     template::Template,

@@ -4,27 +4,16 @@
 
 use std::time::{Duration, Instant};
 
+mod search;
+
 use ccd_grammars::{LanguageId, PARSE_LIMITS, ParseError, ParseLimits, Syntax};
-use ccd_structural::{Constraint, Filters, FindError, Found, Query, QueryError, Rule, Spec, Stop};
+use ccd_structural::{Constraint, Filters, FindError, Query, QueryError, Rule, Spec, Stop};
 use proptest::prelude::*;
+use search::{found, pattern, search};
 
 const RUST: LanguageId = LanguageId::RUST;
 const GO: LanguageId = LanguageId::GO;
 const TS: LanguageId = LanguageId::TYPESCRIPT;
-
-fn pattern(pattern: &str) -> Spec {
-    Spec { pattern: Some(pattern.to_owned()), ..Spec::default() }
-}
-
-fn search(language: LanguageId, spec: &Spec, text: &str) -> Result<Found, FindError> {
-    let query = Query::new(language, spec).unwrap_or_else(|error| panic!("{spec:?}: {error:?}"));
-    let syntax = Syntax::parse(language, text.as_bytes(), PARSE_LIMITS, &|| false).unwrap();
-    query.find(query.searched(), &syntax, text.as_bytes(), &|| false)
-}
-
-fn found<'t>(language: LanguageId, spec: &Spec, text: &'t str) -> Vec<&'t str> {
-    search(language, spec, text).unwrap().matches.into_iter().map(|found| &text[found.range]).collect()
-}
 
 fn narrowed(wanted: &str, filters: Filters) -> Spec {
     Spec { filters, ..pattern(wanted) }

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed, and says where")]
 
-use ccd_grammars::{LanguageId, PARSE_LIMITS, Syntax};
-use ccd_structural::{FindError, Found, Query, QueryError, Spec};
+mod search;
+
+use ccd_grammars::LanguageId;
+use ccd_structural::{Query, QueryError};
+use search::{found, pattern, search};
 
 const RUST: LanguageId = LanguageId::RUST;
 const GO: LanguageId = LanguageId::GO;
@@ -15,21 +18,6 @@ const DART: LanguageId = LanguageId::DART;
 const JAVA: LanguageId = LanguageId::JAVA;
 const C: LanguageId = LanguageId::C;
 const CPP: LanguageId = LanguageId::CPP;
-
-fn pattern(pattern: &str) -> Spec {
-    Spec { pattern: Some(pattern.to_owned()), ..Spec::default() }
-}
-
-fn search(language: LanguageId, spec: &Spec, text: &str) -> Result<Found, FindError> {
-    let query = Query::new(language, spec).unwrap_or_else(|error| panic!("{spec:?}: {error:?}"));
-    let syntax = Syntax::parse(language, text.as_bytes(), PARSE_LIMITS, &|| false).unwrap();
-    query.find(query.searched(), &syntax, text.as_bytes(), &|| false)
-}
-
-/// The texts that are found.
-fn found<'t>(language: LanguageId, spec: &Spec, text: &'t str) -> Vec<&'t str> {
-    search(language, spec, text).unwrap().matches.into_iter().map(|found| &text[found.range]).collect()
-}
 
 /// Every match as `NAME=text` of its captures, `NAME=[a|b]` for runs.
 fn bound(language: LanguageId, wanted: &str, text: &str) -> Vec<String> {

@@ -117,32 +117,47 @@ pub(crate) fn operands(
     Ok((pattern, (!paths.is_empty()).then_some(paths)))
 }
 
+/// The parameters of a search: its own fields, then what it has in common with the other.
+macro_rules! shaped {
+    ($type:ident { $($field:ident: $value:expr),* $(,)? }, $session:ident, $shape:expr, ($pattern:expr, $paths:expr)) => {{
+        let shape: $crate::commands::grep::Shape = $shape;
+        $type {
+            $($field: $value,)*
+            pattern: $pattern,
+            paths: $paths,
+            workspace: Some($session.workspace()?),
+            r#where: shape.captures(),
+            language: shape.lang,
+            path_glob: shape.glob,
+            reading: shape.reading,
+            context: shape.context,
+            selector: shape.selector,
+            inside: shape.inside,
+            has: shape.has,
+            follows: shape.follows,
+            precedes: shape.precedes,
+            not: shape.not,
+            ..$type::default()
+        }
+    }};
+}
+pub(crate) use shaped;
+
 pub(crate) async fn run(session: &Session, args: Args) -> Result<Exit, Failure> {
     let shape = args.shape;
     let replaced = args.kind.is_some() || shape.context.is_some();
     let (pattern, paths) = operands(session, args.pattern, args.paths, replaced)?;
-    let params = GrepParams {
-        pattern,
-        kind: args.kind,
-        r#where: shape.captures(),
-        language: shape.lang,
-        path_glob: shape.glob,
-        paths,
-        reading: shape.reading,
-        context: shape.context,
-        selector: shape.selector,
-        inside: shape.inside,
-        has: shape.has,
-        follows: shape.follows,
-        precedes: shape.precedes,
-        not: shape.not,
-        relaxed: args.relaxed.then_some(true),
-        explain: args.explain.then_some(true),
-        limit: args.page.limit,
-        cursor: args.page.cursor,
-        workspace: Some(session.workspace()?),
-        progress: None,
-        deadline_ms: None,
-    };
+    let params = shaped!(
+        GrepParams {
+            kind: args.kind,
+            relaxed: args.relaxed.then_some(true),
+            explain: args.explain.then_some(true),
+            limit: args.page.limit,
+            cursor: args.page.cursor,
+        },
+        session,
+        shape,
+        (pattern, paths)
+    );
     session.answer::<Grep>(&params, render::grep).await
 }

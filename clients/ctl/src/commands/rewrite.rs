@@ -7,7 +7,7 @@ use ccd_protocol::ast::{Action, Edit, EditParams, Nested, Resolve, ResolveParams
 
 use crate::{
     args::word,
-    commands::grep::{Shape, operands},
+    commands::grep::{Shape, operands, shaped},
     edits::{Common, params},
     outcome::{self, Exit, Failure},
     session::Session,
@@ -42,27 +42,12 @@ pub(crate) async fn run(session: &Session, args: Args) -> Result<Exit, Failure> 
     let shape = args.shape;
     let context = shape.context.is_some();
     let (pattern, paths) = operands(session, Some(args.pattern).filter(|_| !context), args.paths, context)?;
-    let stage = EditParams {
-        pattern,
-        rewrite: args.template,
-        r#where: shape.captures(),
-        language: shape.lang,
-        path_glob: shape.glob,
-        paths,
-        reading: shape.reading,
-        context: shape.context,
-        selector: shape.selector,
-        inside: shape.inside,
-        has: shape.has,
-        follows: shape.follows,
-        precedes: shape.precedes,
-        not: shape.not,
-        nested: args.nested,
-        run_id: args.common.run_id(),
-        ttl_s: args.ttl,
-        workspace: Some(session.workspace()?),
-        ..EditParams::default()
-    };
+    let stage = shaped!(
+        EditParams { rewrite: args.template, nested: args.nested, run_id: args.common.run_id(), ttl_s: args.ttl },
+        session,
+        shape,
+        (pattern, paths)
+    );
     let raw = session.client().await?.call_raw::<Edit>(&stage, None).await?;
     let made: Option<Stage> = serde_json::from_str(raw.get()).ok();
     let id = made.and_then(|stage| stage.stage_id);

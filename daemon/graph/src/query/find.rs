@@ -247,7 +247,7 @@ impl Contents {
             if text.is_empty() || text.len().abs_diff(wanted.len()) > 3 || !symbols.iter().any(|&symbol| self.is_real(symbol)) {
                 continue;
             }
-            let distance = distance(&text.to_lowercase(), &wanted);
+            let distance = strsim::levenshtein(&text.to_lowercase(), &wanted);
             if distance <= 1 + wanted.len() / 4 {
                 near.push((distance, text));
             }
@@ -264,20 +264,4 @@ pub(crate) fn parts_of(name: &str) -> Vec<&str> {
 
 fn ends_with(all: &[&str], end: &[&str]) -> bool {
     all.len() >= end.len() && all[all.len() - end.len()..] == *end
-}
-
-/// The edit distance of two short names.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(row[j + 1] + 1);
-        }
-    }
-    row[b.len()]
 }

@@ -109,34 +109,11 @@ pub(crate) fn nearest<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> V
     }
     let allowed = (name.chars().count() / 3).max(2);
     let mut found: Vec<(usize, &str)> = known
-        .map(|known| (distance(name, known), known))
+        .map(|known| (strsim::osa_distance(name, known), known))
         .filter(|&(distance, known)| distance <= allowed && distance < known.chars().count())
         .collect();
     found.sort_unstable();
     found.into_iter().take(3).map(|(_, known)| known).collect()
-}
-
-/// Edits (insert, delete, replace, swap of neighbours) between two names.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for (i, row) in rows.iter_mut().enumerate() {
-        row[0] = i;
-    }
-    for (j, cell) in rows[0].iter_mut().enumerate() {
-        *cell = j;
-    }
-    for i in 1..=a.len() {
-        for j in 1..=b.len() {
-            let same = usize::from(a[i - 1] != b[j - 1]);
-            let mut best = (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + same);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            rows[i][j] = best;
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

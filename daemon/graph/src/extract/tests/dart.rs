@@ -14,7 +14,7 @@ library shop.cart;
 
 import 'dart:async';
 import 'package:shop/model.dart' as model show Item, Price hide Secret;
-import 'src/store.dart' if (dart.library.io) 'src/store_io.dart' show Store;
+import 'src/store.dart' if (dart.vm.product) 'src/store_io.dart' show Store;
 export 'src/api.dart' show Api;
 export 'src/all.dart';
 part 'cart.g.dart';
